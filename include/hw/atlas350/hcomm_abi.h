@@ -1,0 +1,116 @@
+/*
+ * Atlas 350 virtual card: the objects behind device-side Hcomm handles.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later OR Apache-2.0
+ *
+ * The host library builds these in HBM and gives their device address to
+ * kernels as ThreadHandle and ChannelHandle; the device-side Hcomm library
+ * (libccl_kernel.so) checks magic and size at every call and works on them.
+ * Ours: docs/specs/atlas350-hcomm.rst. Little-endian, LP64, natural alignment.
+ */
+#ifndef HW_ATLAS350_HCOMM_ABI_H
+#define HW_ATLAS350_HCOMM_ABI_H
+
+#include <stdint.h>
+#include "hw/atlas350/regs.h"
+
+#define A350_THREAD_MAGIC           0x44524854u  /* "THRD" */
+#define A350_CHANNEL_MAGIC          0x4e414843u  /* "CHAN" */
+#define A350_COMM_MAGIC             0x4d4d4f43u  /* "COMM" */
+#define A350_HCOMM_ABI_VERSION      1u
+#define A350_THREAD_NOTIFY_MAX      65536u
+#define A350_CHANNEL_NOTIFY_MAX     64u
+#define A350_COMM_NAME_MAX          128
+
+enum a350_thread_kind {
+    A350_THREAD_QUEUE = 1,       /* AICPU_TS: owns an SQ that kernels fill */
+    A350_THREAD_EXPORTED = 2,    /* a host stream: only its notifies */
+};
+
+/*
+ * Communicator, device side. Named by its string in HcommAcquireComm; the
+ * host keeps the list of live ones in HBM, its head is given to the firmware
+ * library by the first thread object a kernel uses (field comm).
+ */
+typedef struct a350_comm_obj {
+    uint32_t magic, version;
+    uint32_t rank, rank_size;
+    uint32_t lock;               /* 0 free, else holder's token; AMO */
+    uint32_t status;             /* HcclCommStatus */
+    uint64_t next;               /* next live communicator of this card, 0 */
+    char name[A350_COMM_NAME_MAX];
+    uint64_t thread_num, channel_num;
+    uint64_t reserved[8];
+} a350_comm_obj;
+
+typedef struct a350_thread_obj {
+    uint32_t magic, version;
+    uint32_t size;               /* of this object, notify ids included */
+    uint32_t kind;               /* enum a350_thread_kind */
+    uint32_t rank;               /* of the owner; A350_ID_NONE outside a comm */
+    uint32_t index;              /* thread number in the pool */
+    uint32_t notify_num;         /* all, the hidden host notify included */
+    uint32_t sq_id;
+    uint32_t sq_depth;
+    uint32_t sq_tail;            /* next slot to fill, kept by the device side */
+    uint32_t task;               /* next task number */
+    uint32_t lock;               /* AMO spin lock for tail and staging */
+    uint64_t sq_base;            /* device address of slot 0 */
+    uint64_t sq_page;            /* device address of the register page */
+    uint64_t comm;               /* struct a350_comm_obj, 0: none */
+    uint64_t notify_ids;         /* device address of uint32_t[notify_num] */
+    uint64_t reserved[6];
+} a350_thread_obj;
+A350_STATIC_ASSERT(sizeof(a350_thread_obj) == 128);
+A350_STATIC_ASSERT(offsetof(a350_thread_obj, sq_base) == 48);
+
+/* A memory range with its registration. */
+typedef struct a350_mem_token {
+    uint64_t addr, len;
+    uint32_t token_id, token_value;
+} a350_mem_token;
+A350_STATIC_ASSERT(sizeof(a350_mem_token) == 24);
+
+enum a350_channel_proto {
+    A350_PROTO_UB = 0,           /* jetty */
+    A350_PROTO_PCIE = 1,         /* peer to peer over the bus */
+};
+
+typedef struct a350_channel_obj {
+    uint32_t magic, version;
+    uint32_t size;
+    uint32_t proto;              /* enum a350_channel_proto */
+    uint32_t comm_protocol;      /* CommProtocol the user asked for */
+    uint32_t rank, peer_rank;
+    uint32_t notify_num;
+    uint32_t jetty_id;
+    uint32_t jetty_depth;        /* blocks */
+    uint64_t wq_base;            /* device address of block 0 */
+    uint64_t ci_addr;            /* u32 consumer index, written by the card */
+    uint32_t pi;                 /* 16-bit running producer index */
+    uint32_t fence;              /* next data operation is fenced */
+    uint32_t lock;
+    uint32_t max_msg;            /* bytes a WQE may move */
+    uint8_t eid[A350_EID_LEN];   /* local */
+    uint8_t peer_eid[A350_EID_LEN];
+    uint32_t tpn;
+    uint32_t local_any_token;    /* token id that covers all of this card's
+                                    memory, for local operands that are not
+                                    in the table below */
+    uint32_t local_mem_num, remote_mem_num;
+    uint64_t local_mems;         /* device address of a350_mem_token[] */
+    uint64_t remote_mems;
+    uint64_t comm;               /* struct a350_comm_obj, 0: none */
+    uint32_t drain_notify;       /* local notify id; A350_ID_NONE: no drain */
+    uint32_t reserved0;
+    a350_mem_token drain_remote; /* 8 bytes {1, 0} on the peer */
+    uint32_t local_notify[A350_CHANNEL_NOTIFY_MAX];
+    a350_mem_token remote_notify[A350_CHANNEL_NOTIFY_MAX]; /* addr: register */
+    uint64_t reserved[8];
+} a350_channel_obj;
+A350_STATIC_ASSERT(offsetof(a350_channel_obj, wq_base) == 40);
+A350_STATIC_ASSERT(offsetof(a350_channel_obj, pi) == 56);
+A350_STATIC_ASSERT(offsetof(a350_channel_obj, eid) == 72);
+A350_STATIC_ASSERT(offsetof(a350_channel_obj, local_mems) == 120);
+
+#endif /* HW_ATLAS350_HCOMM_ABI_H */
