@@ -1,0 +1,1 @@
+../hcomm/hcomm_res_defs.h
