@@ -17,6 +17,7 @@
 #define A350_THREAD_MAGIC           0x44524854u  /* "THRD" */
 #define A350_CHANNEL_MAGIC          0x4e414843u  /* "CHAN" */
 #define A350_COMM_MAGIC             0x4d4d4f43u  /* "COMM" */
+#define A350_SYMWIN_MAGIC           0x574d5953u  /* "SYMW" */
 #define A350_HCOMM_ABI_VERSION      1u
 #define A350_THREAD_NOTIFY_MAX      65536u
 #define A350_CHANNEL_NOTIFY_MAX     64u
@@ -112,5 +113,44 @@ A350_STATIC_ASSERT(offsetof(a350_channel_obj, wq_base) == 40);
 A350_STATIC_ASSERT(offsetof(a350_channel_obj, pi) == 56);
 A350_STATIC_ASSERT(offsetof(a350_channel_obj, eid) == 72);
 A350_STATIC_ASSERT(offsetof(a350_channel_obj, local_mems) == 120);
+
+/*
+ * Symmetric window: what an HcclCommSymWindow points to. A peer's entry is 0
+ * until a channel that carries the window's memory to it exists.
+ */
+typedef struct a350_symwin_obj {
+    uint32_t magic, version;
+    uint32_t size;               /* of this object */
+    uint32_t rank, rank_size;
+    uint32_t flags;
+    uint64_t win_size;           /* bytes, the same on all ranks */
+    uint64_t comm;               /* struct a350_comm_obj */
+    uint64_t peers;              /* device address of uint64_t[rank_size]: the
+                                    window's base on that rank */
+    uint64_t reserved[2];
+} a350_symwin_obj;
+A350_STATIC_ASSERT(sizeof(a350_symwin_obj) == 64);
+
+/*
+ * Life of the objects. The host clears magic before it frees an object, so
+ * that a stale handle is recognised. Communicators are made known to the
+ * device by launching, as AICPU_D tasks of library A350_HCOMM_SO, the
+ * functions below with an a350_comm_attach as argument: attach when the
+ * object is filled, detach before it is freed. A thread's comm field makes
+ * its communicator known too.
+ */
+#define A350_HCOMM_SO               "libccl_kernel.so"
+#define A350_HCOMM_ATTACH           "a350_hcomm_attach"
+#define A350_HCOMM_DETACH           "a350_hcomm_detach"
+typedef struct a350_comm_attach {
+    uint64_t comm;               /* device address of a350_comm_obj */
+} a350_comm_attach;
+
+/*
+ * Called by the firmware on the core that is about to enter a kernel, if the
+ * library is loaded: ends what an earlier kernel left behind on this core
+ * (batch mode, locks).
+ */
+#define A350_HCOMM_ENTER            "a350_hcomm_kernel_enter"
 
 #endif /* HW_ATLAS350_HCOMM_ABI_H */
