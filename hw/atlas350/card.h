@@ -59,6 +59,15 @@ struct A350Card {
     void (*set_status)(A350Card *c, uint32_t set, uint32_t clear);
 };
 
+/*
+ * VMState of the blocks; the opaque of each is the A350Card. They are saved
+ * and loaded while the block is paused.
+ */
+extern const VMStateDescription vmstate_a350_ts;
+extern const VMStateDescription vmstate_a350_mover;
+extern const VMStateDescription vmstate_a350_ub;
+extern const VMStateDescription vmstate_a350_aicpu;
+
 /* The card's clock: QEMU's virtual clock in ns since the machine started. */
 int64_t a350_clock_ns(void);
 
@@ -112,6 +121,13 @@ void a350_mover_pause(A350Card *c);
 void a350_mover_resume(A350Card *c);
 /* Drops all jobs without calling done; returns when none is being worked on. */
 void a350_mover_reset(A350Card *c);
+
+/*
+ * Takes back one submitted job: it is not worked on when this returns, and
+ * done was either called before or will not be called. True in the latter
+ * case. What was moved so far stays moved.
+ */
+bool a350_mover_cancel(A350Card *c, A350Move *m);
 
 /*
  * dst[i] = dst[i] op src[i] for @count elements of the SDMA type in @opcode;
@@ -178,7 +194,34 @@ void a350_ts_aicpu_done(A350Card *c, uint32_t sq, uint32_t task,
                         uint16_t errcode, uint16_t status,
                         const a350_exc_record *exc);
 
+void a350_ts_init(A350Card *c);
+void a350_ts_destroy(A350Card *c);
+/* Everything as after power-on; called while the card is paused. */
+void a350_ts_reset(A350Card *c);
+/* Returns when the card's thread is out of the scheduler; and goes on. */
+void a350_ts_pause(A350Card *c);
+void a350_ts_resume(A350Card *c);
+
 /* ---- AICPU (aicpu/) ---- */
+
+/*
+ * @firmware: path, "" for none. Reads and checks the file; a wrong one is an
+ * error of one line that names the file and what is wrong with it. Cores
+ * start with _resume after a _reset. Called with the big lock, like the
+ * others of this group but for _pause and _reset, which may come from a
+ * helper thread while the big lock's holder waits.
+ */
+bool a350_aicpu_init(A350Card *c, const char *firmware, Error **errp);
+void a350_aicpu_destroy(A350Card *c);
+/* Registers, SRAM and firmware segments as after power-on. */
+void a350_aicpu_reset(A350Card *c);
+/* Returns when no core executes; and goes on. */
+void a350_aicpu_pause(A350Card *c);
+void a350_aicpu_resume(A350Card *c);
+/* Version text of the firmware's ELF note, "" without firmware. */
+void a350_aicpu_fw_version(A350Card *c, char version[64]);
+/* enum a350_fw_status */
+uint32_t a350_aicpu_fw_status(A350Card *c);
 
 /*
  * Hands a launch to the cores; it waits its turn if all are busy. @limit_ns
@@ -192,6 +235,16 @@ bool a350_aicpu_ready(A350Card *c);
 
 /* ---- fabric (fabric.c) ---- */
 
+#define TYPE_A350_FABRIC "atlas350-fabric"
+
+/*
+ * Joins the fabric @obj, or the default one of this process if NULL: sets
+ * fabric, index, dev_base and eid of the card. And leaves it: no other card
+ * finds this one when it returns, nor is any working on its memory.
+ */
+bool a350_fabric_join(A350Card *c, Object *obj, Error **errp);
+void a350_fabric_leave(A350Card *c);
+
 /* The card with this end point address in this process, NULL if none. */
 A350Card *a350_fabric_find(A350Fabric *f, const uint8_t eid[A350_EID_LEN]);
 A350Card *a350_fabric_card(A350Fabric *f, uint32_t index);
@@ -199,6 +252,8 @@ uint32_t a350_fabric_count(A350Fabric *f);
 
 /* ---- log (log.c) ---- */
 
+/* A piece of text for it as it comes, console output of a core. */
+void a350_log_write(A350Card *c, const char *text, size_t len);
 /* One line of the card's log: host chardev, and the ring in BAR0. */
 void a350_log(A350Card *c, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
 
