@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The virtual Atlas 350. `make help` lists the targets.
+#
+# Each part has a module.mk, included here; see docs/devel/building.rst. They
+# get S (checkout), B (build/), PREFIX (the SDK being laid out) and add to
+#   SDK_TARGETS   files and phony targets that `make sdk` needs
+#   UNIT_TESTS    executables under $(B)/tests/unit/, speaking TAP
+#   GUEST_TESTS   manifests under tests/guest/, see tests/guest/README
+#   GUEST_BINARIES files these manifests run
+#   BENCHES       executables for `make bench`
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+S := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
+B := $(S)/build
+
+# These goals work without a configuration, the last two on a bare machine.
+GOALS := $(or $(MAKECMDGOALS),help)
+ifneq ($(filter-out help deps clean docs demo check,$(GOALS)),)
+-include $(B)/config.mk
+endif
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# `make` alone uses every processor; `make -jN` is obeyed.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+
+ifeq ($(origin PREFIX),command line)
+DESTINATION := $(PREFIX)
+else
+DESTINATION := $(or $(PREFIX_INSTALL),/usr/local/Ascend/atlas350)
+endif
+# The SDK is laid out under build/; `make install` copies it.
+override PREFIX := $(B)/sdk
+
+ifeq ($(USE_CCACHE),yes)
+CCACHE := ccache
+export CCACHE_DIR := $(CACHE)/ccache
+export CCACHE_BASEDIR := $(S)
+export CCACHE_NOHASHDIR := 1
+export CCACHE_MAXSIZE := 5G
+export CCACHE_SLOPPINESS := time_macros,include_file_mtime,include_file_ctime
+endif
+HOSTCC ?= gcc
+HOSTCXX ?= g++
+CC := $(CCACHE) $(HOSTCC)
+CXX := $(CCACHE) $(HOSTCXX)
+RVCC := riscv64-linux-gnu-gcc
+RVCXX := riscv64-linux-gnu-g++
+AR := ar
+CFLAGS ?= -O2 -g -Wall -Wextra -Werror
+CXXFLAGS ?= -O2 -g -Wall -Wextra -Werror
+
+SDK_TARGETS :=
+UNIT_TESTS :=
+GUEST_TESTS :=
+GUEST_BINARIES :=
+BENCHES :=
+
+# ---- QEMU with the card ----
+
+QEMU_BUILD := $(B)/qemu
+QEMU := $(QEMU_BUILD)/qemu-system-x86_64
+QTEST_SOURCES := $(wildcard $(S)/tests/qtest/atlas350-*-test.c)
+QTESTS := $(patsubst $(S)/tests/qtest/%.c,$(QEMU_BUILD)/tests/qtest/%, \
+            $(QTEST_SOURCES))
+# configure's own check is cheap; it runs when there is no configuration.
+$(B)/config.mk:
+	$(S)/configure $(CONFIGURE_ARGS)
+
+# Words after `make qemu` are run through ninja under one lock-free job pool.
+NINJA := ninja -C $(QEMU_BUILD) -j$(JOBS) --quiet
+QEMU_EMULATORS := $(addprefix qemu-system-,$(or $(QEMU_TARGETS),x86_64))
+AICPU_RUN := $(if $(wildcard $(S)/hw/atlas350/aicpu/aicpu-run.c),aicpu-run)
+
+.PHONY: overlay
+overlay: $(B)/config.mk
+	@$(S)/scripts/qemu-overlay $(S) $(QEMU_PRISTINE) $(B)/qemu-src
+
+.PHONY: qemu
+qemu: overlay ## QEMU with the card in it
+	@$(NINJA) $(QEMU_EMULATORS) $(AICPU_RUN)
+
+.PHONY: qtests
+qtests: qemu
+	@$(if $(QTESTS),$(NINJA) $(QTESTS:$(QEMU_BUILD)/%=%))
+
+# ---- the parts ----
+
+MODULES := $(filter-out $(B)/%,$(sort $(wildcard $(S)/*/module.mk \
+             $(S)/*/*/module.mk $(S)/*/*/*/module.mk)))
+include $(MODULES)
+
+# ---- what people call ----
+
+.PHONY: help
+help: ## this text
+	@echo "Targets:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' \
+	    $(S)/Makefile $(MODULES) | expand -t 18
+	@echo "Options of the build: ./configure --help"
+
+.PHONY: deps
+deps: ## install the Debian packages needed (as root), or say which
+	@$(S)/scripts/deps --install
+
+.PHONY: firmware
+firmware: ## what runs on the card's cores
+
+.PHONY: sdk
+sdk: ## the SDK under build/sdk
+sdk: $(SDK_TARGETS)
+
+.PHONY: install
+install: sdk qemu ## copy SDK, QEMU and launcher to PREFIX
+	@$(S)/scripts/install-sdk $(B) $(DESTDIR)$(DESTINATION)
+
+.PHONY: all
+all: qemu sdk ## everything that is shipped
+
+# A bare machine has to get its packages before make can know its targets, so
+# the rest happens in a second make.
+.PHONY: demo
+demo: ## two cards in a VM move bytes; the main samples
+	@$(S)/scripts/deps --install
+	@$(MAKE) --no-print-directory run-demo
+
+.PHONY: check
+check: ## unit, qtest and guest tests
+	@$(S)/scripts/deps --install
+	@$(MAKE) --no-print-directory run-check
+
+.PHONY: run-demo
+run-demo: qemu sdk $(GUEST_BINARIES)
+	@$(S)/scripts/demo $(B)
+
+.PHONY: test-programs
+test-programs: qtests sdk $(UNIT_TESTS) $(GUEST_BINARIES)
+
+.PHONY: run-check
+run-check: test-programs
+	@$(S)/tests/run --build=$(B) $(RUN_ARGS) unit $(UNIT_TESTS) \
+	    qtest $(QTESTS) guest $(GUEST_TESTS)
+
+.PHONY: check-full
+check-full: test-programs ## check, and the slow tests
+	@$(S)/tests/run --build=$(B) --slow $(RUN_ARGS) unit $(UNIT_TESTS) \
+	    qtest $(QTESTS) guest $(GUEST_TESTS)
+
+.PHONY: check-unit
+check-unit: sdk $(UNIT_TESTS) ## unit tests only
+	@$(S)/tests/run --build=$(B) $(RUN_ARGS) unit $(UNIT_TESTS)
+
+.PHONY: check-qtest
+check-qtest: qtests firmware ## tests of the card's registers and queues only
+	@$(S)/tests/run --build=$(B) $(RUN_ARGS) qtest $(QTESTS)
+
+.PHONY: check-guest
+check-guest: qemu sdk $(GUEST_BINARIES) ## tests in the VM only
+	@$(S)/tests/run --build=$(B) $(RUN_ARGS) guest $(GUEST_TESTS)
+
+.PHONY: bench
+bench: qemu sdk $(BENCHES) $(GUEST_BINARIES) ## measurements against baselines
+	@$(S)/scripts/bench $(B) $(BENCHES)
+
+.PHONY: docs
+docs: ## the manual as HTML, if Sphinx is there
+	@if command -v sphinx-build >/dev/null; then \
+	    sphinx-build -q -b html $(S)/docs $(B)/docs && \
+	    echo "build/docs/index.html"; \
+	else \
+	    echo "missing: sphinx-build (Debian package python3-sphinx)"; exit 1; \
+	fi
+
+.PHONY: clean
+clean: ## remove build/ (the cache stays)
+	rm -rf $(B)
