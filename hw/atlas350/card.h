@@ -18,6 +18,7 @@
 #include "hw/atlas350/ub.h"
 #include "hw/atlas350/admin.h"
 #include "hw/atlas350/aicpu.h"
+#include "reduce.h"
 
 typedef struct A350Card A350Card;
 typedef struct A350Ts A350Ts;
@@ -128,17 +129,6 @@ void a350_mover_reset(A350Card *c);
  * case. What was moved so far stays moved.
  */
 bool a350_mover_cancel(A350Card *c, A350Move *m);
-
-/*
- * dst[i] = dst[i] op src[i] for @count elements of the SDMA type in @opcode;
- * element type arithmetic, round to nearest even, NaN wins, integers wrap.
- * Any alignment. Returns false if the pair is not supported by SDMA, or by
- * UB where @ub is set (which adds the unsigned types).
- */
-bool a350_reduce(uint32_t opcode, bool ub, bool bf16_sat, void *dst,
-                 const void *src, uint64_t count);
-/* Element size of an SDMA type, 0 if there is no such type. */
-unsigned a350_sdma_elem_size(uint32_t opcode);
 
 /* ---- UB (ub.c, segment.c) ---- */
 
