@@ -11,11 +11,15 @@ $(PREFIX)/lib64/libc_sec.so: $(SECUREC_SRC) $(S)/include/securec.h
 	@mkdir -p $(@D)
 	$(CC) $(SECUREC_CFLAGS) -shared -Wl,-soname,libc_sec.so -o $@ $<
 
-$(PREFIX)/lib64/device/lib64/libc_sec.so: $(SECUREC_SRC) $(S)/include/securec.h
+SECUREC_DEV_LIB := $(B)/firmware/lib/libc_sec.so
+FW_ROM_LIBS += $(SECUREC_DEV_LIB)
+
+$(SECUREC_DEV_LIB): $(SECUREC_SRC) $(S)/include/securec.h
 	@mkdir -p $(@D)
 	$(RVCC) $(SECUREC_CFLAGS) -shared -Wl,-soname,libc_sec.so -o $@ $<
 
-$(PREFIX)/devlib/device/libc_sec.so: $(PREFIX)/lib64/device/lib64/libc_sec.so
+$(PREFIX)/lib64/device/lib64/libc_sec.so \
+$(PREFIX)/devlib/device/libc_sec.so: $(SECUREC_DEV_LIB)
 	@mkdir -p $(@D)
 	cp $< $@
 
