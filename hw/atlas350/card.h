@@ -96,6 +96,10 @@ bool a350_bus_valid(A350Card *c, uint64_t addr, uint64_t len);
  * users of the card by turns. @opcode is that of an SDMA SQE. Overlap gives
  * memmove's result. done is called exactly once; the job is the caller's
  * again from then on.
+ *
+ * A new job is all zeroes but for what its submitter sets. Work begins at
+ * @pos, the bytes already moved: a job that was saved while the mover was
+ * paused (vmstate_a350_move) is submitted again as it was loaded.
  */
 typedef struct A350Move A350Move;
 struct A350Move {
@@ -108,11 +112,17 @@ struct A350Move {
     void (*done)(A350Move *m, uint32_t status); /* 0 or A350_SDMA_ST_* */
     void *opaque;
     uint64_t error_addr;         /* set with a status other than 0 */
+    bool ub;                     /* UB's reduce types, not SDMA's */
     /* private to the mover */
     uint64_t pos;
-    bool cancelled;
+    int state;
+    int abort;
+    bool backwards;
     QTAILQ_ENTRY(A350Move) next;
 };
+
+/* All of a job but the callback, its opaque and the two cards. */
+extern const VMStateDescription vmstate_a350_move;
 
 void a350_mover_init(A350Card *c);
 void a350_mover_destroy(A350Card *c);
@@ -125,10 +135,13 @@ void a350_mover_reset(A350Card *c);
 
 /*
  * Takes back one submitted job: it is not worked on when this returns, and
- * done was either called before or will not be called. True in the latter
- * case. What was moved so far stays moved.
+ * done has either returned or will not be called. True in the latter case.
+ * What was moved so far stays moved. Neither this nor _reset may be called
+ * with a lock held that done takes, nor from done.
  */
 bool a350_mover_cancel(A350Card *c, A350Move *m);
+/* Ends all jobs of @c that touch @peer with the status of a broken link. */
+void a350_mover_drop_peer(A350Card *c, A350Card *peer);
 
 /* ---- UB (ub.c, segment.c) ---- */
 
@@ -150,16 +163,27 @@ void a350_ub_pause(A350Card *c);
 void a350_ub_resume(A350Card *c);
 /*
  * Work is done up to producer index @pi, in order; done is called once the
- * consumer index has reached it with completions (at once if it is there).
- * Returns false, and a reason, if there is no such jetty or it takes none.
+ * consumer index has reached it with completions, or a work request before it
+ * has failed: before this returns if it is there already, else from any
+ * thread. Returns false, and a reason, if there is no such jetty or it takes
+ * none; done is not called then.
  */
 bool a350_ub_doorbell(A350Card *c, uint32_t jetty, uint16_t pi,
                       A350UbDone *done, void *opaque, const char **reason);
 /* Direct form: the WQE itself comes with the task. */
 bool a350_ub_direct(A350Card *c, uint32_t jetty, const a350_wqe *wqe,
                     A350UbDone *done, void *opaque, const char **reason);
-/* Forgets the callbacks of @opaque (its queue is reset). */
+/*
+ * Forgets the callbacks of @opaque (its queue is reset): none is running when
+ * this returns and none follows, so no lock may be held that done takes.
+ */
 void a350_ub_forget(A350Card *c, void *opaque);
+/*
+ * The next @count work requests of @jetty (A350_ID_ANY: of any) fail with
+ * @status, A350_UB_ERR_RETRY or A350_UB_ERR_ACK_TIMEOUT, as on a bad link.
+ */
+bool a350_ub_inject(A350Card *c, uint32_t jetty, uint8_t status,
+                    uint32_t count);
 /* Admin commands; they fill @msg on failure. */
 uint32_t a350_ub_jetty_create(A350Card *c, a350_jetty_create *arg, char *msg);
 uint32_t a350_ub_jetty_destroy(A350Card *c, uint32_t jetty, char *msg);
@@ -235,7 +259,10 @@ bool a350_aicpu_ready(A350Card *c);
 bool a350_fabric_join(A350Card *c, Object *obj, Error **errp);
 void a350_fabric_leave(A350Card *c);
 
-/* The card with this end point address in this process, NULL if none. */
+/*
+ * The card with this end point address in this process, NULL if none. With
+ * the big lock only: nothing else keeps the card (see fabric.h).
+ */
 A350Card *a350_fabric_find(A350Fabric *f, const uint8_t eid[A350_EID_LEN]);
 A350Card *a350_fabric_card(A350Fabric *f, uint32_t index);
 uint32_t a350_fabric_count(A350Fabric *f);

@@ -319,6 +319,7 @@ A350_STATIC_ASSERT(offsetof(a350_cqe, ub_status0) == 16);
 #define A350_SDMA_ST_POISON         0x0au
 #define A350_SDMA_ST_ADDR           0x01u   /* ours: address outside memory */
 #define A350_SDMA_ST_OPCODE         0x02u   /* ours: unsupported op or type */
+#define A350_SDMA_ST_LENGTH         0x03u   /* ours: not whole elements */
 
 /* AICPU: CQE status = (errcode << 16) | status, spec/hw/aicpu.md §4. */
 #define A350_AICPU_ST_OK            0u
