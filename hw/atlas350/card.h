@@ -13,6 +13,8 @@
 #ifndef HW_ATLAS350_CARD_H
 #define HW_ATLAS350_CARD_H
 
+#include "qemu/queue.h"
+#include "exec/memattrs.h"
 #include "hw/atlas350/regs.h"
 #include "hw/atlas350/sqe.h"
 #include "hw/atlas350/ub.h"

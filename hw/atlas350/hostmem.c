@@ -1,0 +1,452 @@
+/*
+ * Atlas 350 virtual card: host memory as the card's masters see it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The card's threads copy to and from guest RAM without the big QEMU lock.
+ * Translating an IOVA is another matter: a refused access makes the IOMMU
+ * model raise a fault interrupt, which needs that lock. So translations are
+ * made by a holder of the big lock (the main loop, or whoever waits in
+ * a350_hostmem_serve_until) and kept in a page cache. What takes an entry
+ * back - an IOMMU invalidation, a change of the memory map, bus mastering
+ * switched off - waits until no copy uses the cache any more, as an IOTLB
+ * invalidation of hardware waits for transactions in flight.
+ *
+ * Only RAM is reached. Registers of other devices are not a target of this
+ * card, and its own are reached inside it.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "exec/memory.h"
+#include "exec/address-spaces.h"
+#include "shell.h"
+#include "trace.h"
+
+#define HM_PAGE_BITS 12
+#define HM_PAGE_SIZE (1ull << HM_PAGE_BITS)
+#define HM_ENTRIES   4096u      /* direct mapped */
+#define HM_BATCH     512u       /* pages translated for one request */
+#define HM_RUNS      64u        /* pages copied under one look at the cache */
+#define HM_RETRIES   1000u
+
+typedef struct HmEntry {
+    uint64_t tag;               /* page number + 1; 0 empty */
+    uint8_t *ptr;
+    bool writable;
+} HmEntry;
+
+typedef struct HmRequest {
+    uint64_t iova, len;
+    bool is_write, done;
+    MemTxResult result;
+    QSIMPLEQ_ENTRY(HmRequest) next;
+} HmRequest;
+
+typedef struct HmIommu {
+    A350HostMem *hm;
+    IOMMUMemoryRegion *mr;
+    hwaddr offset;
+    IOMMUNotifier n;
+    QLIST_ENTRY(HmIommu) next;
+} HmIommu;
+
+struct A350HostMem {
+    Atlas350State *s;
+    QemuMutex lock;             /* entries, requests */
+    QemuCond served;
+    QSIMPLEQ_HEAD(, HmRequest) requests;
+    HmEntry *entry;
+    QEMUBH *bh;
+    QemuEvent kick;
+    unsigned epoch;             /* atomic; low bit chooses the user count */
+    unsigned users[2];          /* atomic: copies in progress */
+    MemoryListener listener;
+    QLIST_HEAD(, HmIommu) iommus;
+};
+
+/* ---- use of the cache, from the card's threads ---- */
+
+static unsigned hm_enter(A350HostMem *hm)
+{
+    unsigned e;
+
+    for (;;) {
+        e = qatomic_read(&hm->epoch);
+        qatomic_inc(&hm->users[e & 1]);
+        /* Pairs with hm_synchronize: count first, then trust the cache. */
+        smp_mb();
+        if (qatomic_read(&hm->epoch) == e) {
+            return e & 1;
+        }
+        qatomic_dec(&hm->users[e & 1]);
+    }
+}
+
+static void hm_leave(A350HostMem *hm, unsigned side)
+{
+    qatomic_dec(&hm->users[side]);
+}
+
+/* After entries were cleared under the lock: waits for those who saw them. */
+static void hm_synchronize(A350HostMem *hm)
+{
+    unsigned old = qatomic_fetch_inc(&hm->epoch) & 1;
+
+    smp_mb();
+    while (qatomic_read(&hm->users[old])) {
+        g_thread_yield();
+    }
+}
+
+/* Host pointers of consecutive pages; returns how many are known. */
+static unsigned hm_lookup(A350HostMem *hm, uint64_t page, unsigned n,
+                          bool is_write, uint8_t **ptr)
+{
+    HmEntry *e;
+    unsigned i;
+
+    QEMU_LOCK_GUARD(&hm->lock);
+    for (i = 0; i < n; i++) {
+        e = &hm->entry[(page + i) % HM_ENTRIES];
+        if (e->tag != page + i + 1 || (is_write && !e->writable)) {
+            break;
+        }
+        ptr[i] = e->ptr;
+    }
+    return i;
+}
+
+/* Dirty logging and translated code, as after any write by a device. */
+static void hm_written(A350HostMem *hm, uint8_t *ptr, uint64_t len)
+{
+    ram_addr_t offset;
+    MemoryRegion *mr = memory_region_from_host(ptr, &offset);
+
+    if (mr) {
+        memory_region_ref(mr);
+        address_space_unmap(&hm->s->parent_obj.bus_master_as, ptr, len, true,
+                            len);
+    }
+}
+
+static void hm_copy(A350HostMem *hm, uint8_t *ptr, uint8_t *buf, uint64_t len,
+                    bool is_write)
+{
+    if (!is_write) {
+        memcpy(buf, ptr, len);
+        return;
+    }
+    if (len == 4 && !((uintptr_t)ptr & 3)) {
+        /* Flags and completion words are seen whole. */
+        qatomic_set((uint32_t *)ptr, ldl_he_p(buf));
+    } else if (len == 8 && !((uintptr_t)ptr & 7)) {
+        qatomic_set((uint64_t *)ptr, ldq_he_p(buf));
+    } else {
+        memcpy(ptr, buf, len);
+    }
+    hm_written(hm, ptr, len);
+}
+
+/* Copies what the cache knows of the start of the range; bytes done. */
+static uint64_t hm_try(A350HostMem *hm, uint64_t iova, uint8_t *buf,
+                       uint64_t len, bool is_write)
+{
+    uint64_t page = iova >> HM_PAGE_BITS;
+    uint64_t in_page = iova & (HM_PAGE_SIZE - 1);
+    uint64_t pages = (in_page + len + HM_PAGE_SIZE - 1) >> HM_PAGE_BITS;
+    uint8_t *ptr[HM_RUNS];
+    uint64_t done = 0, part;
+    unsigned side, i, j, n;
+
+    RCU_READ_LOCK_GUARD();
+    side = hm_enter(hm);
+    n = hm_lookup(hm, page, MIN(pages, HM_RUNS), is_write, ptr);
+    for (i = 0; i < n; i = j) {
+        for (j = i + 1; j < n && ptr[j] == ptr[j - 1] + HM_PAGE_SIZE; j++) {
+            /* pages that follow each other in host memory too */
+        }
+        part = MIN((j - i) * HM_PAGE_SIZE - in_page, len - done);
+        hm_copy(hm, ptr[i] + in_page, buf + done, part, is_write);
+        done += part;
+        in_page = 0;
+    }
+    hm_leave(hm, side);
+    return done;
+}
+
+/* ---- translation, with the big lock ---- */
+
+static bool hm_translate(A350HostMem *hm, uint64_t page, bool is_write,
+                         HmEntry *e)
+{
+    AddressSpace *as = &hm->s->parent_obj.bus_master_as;
+    hwaddr xlat, plen = HM_PAGE_SIZE;
+    MemoryRegion *mr;
+
+    mr = address_space_translate(as, page << HM_PAGE_BITS, &xlat, &plen,
+                                 is_write, MEMTXATTRS_UNSPECIFIED);
+    if (!memory_access_is_direct(mr, is_write, MEMTXATTRS_UNSPECIFIED) ||
+        plen < HM_PAGE_SIZE) {
+        return false;
+    }
+    e->tag = page + 1;
+    e->ptr = qemu_map_ram_ptr(mr->ram_block, xlat);
+    e->writable = is_write;
+    return true;
+}
+
+static void hm_serve_one(A350HostMem *hm, HmRequest *r)
+{
+    uint64_t page = r->iova >> HM_PAGE_BITS;
+    uint64_t last = (r->iova + r->len - 1) >> HM_PAGE_BITS;
+    uint64_t i, n = MIN(last - page + 1, HM_BATCH);
+    HmEntry e;
+
+    RCU_READ_LOCK_GUARD();
+    r->result = MEMTX_OK;
+    for (i = 0; i < n; i++) {
+        if (!hm_translate(hm, page + i, r->is_write, &e)) {
+            if (i == 0) {
+                r->result = MEMTX_DECODE_ERROR;
+            }
+            break;
+        }
+        WITH_QEMU_LOCK_GUARD(&hm->lock) {
+            hm->entry[(page + i) % HM_ENTRIES] = e;
+        }
+    }
+    trace_atlas350_host_translate(hm->s->card.index, r->iova, r->len,
+                                  r->is_write, i);
+}
+
+static void hm_serve(A350HostMem *hm)
+{
+    HmRequest *r;
+
+    for (;;) {
+        WITH_QEMU_LOCK_GUARD(&hm->lock) {
+            r = QSIMPLEQ_FIRST(&hm->requests);
+            if (r) {
+                QSIMPLEQ_REMOVE_HEAD(&hm->requests, next);
+            }
+        }
+        if (!r) {
+            return;
+        }
+        hm_serve_one(hm, r);
+        WITH_QEMU_LOCK_GUARD(&hm->lock) {
+            r->done = true;
+            qemu_cond_broadcast(&hm->served);
+        }
+    }
+}
+
+static void hm_bh(void *opaque)
+{
+    hm_serve(opaque);
+}
+
+static MemTxResult hm_request(A350HostMem *hm, uint64_t iova, uint64_t len,
+                              bool is_write)
+{
+    HmRequest r = { .iova = iova, .len = len, .is_write = is_write };
+
+    if (bql_locked()) {
+        hm_serve_one(hm, &r);
+        return r.result;
+    }
+    WITH_QEMU_LOCK_GUARD(&hm->lock) {
+        QSIMPLEQ_INSERT_TAIL(&hm->requests, &r, next);
+    }
+    qemu_bh_schedule(hm->bh);
+    qemu_event_set(&hm->kick);
+    WITH_QEMU_LOCK_GUARD(&hm->lock) {
+        while (!r.done) {
+            qemu_cond_wait(&hm->served, &hm->lock);
+        }
+    }
+    return r.result;
+}
+
+static MemTxResult hm_access(A350HostMem *hm, uint64_t iova, uint8_t *buf,
+                             uint64_t len, bool is_write)
+{
+    unsigned misses = 0;
+    MemTxResult res;
+    uint64_t done;
+
+    if (len && iova + len - 1 < iova) {
+        return MEMTX_DECODE_ERROR;
+    }
+    while (len) {
+        done = hm_try(hm, iova, buf, len, is_write);
+        iova += done;
+        buf += done;
+        len -= done;
+        if (done) {
+            misses = 0;
+        } else {
+            res = hm_request(hm, iova, len, is_write);
+            if (res != MEMTX_OK) {
+                return res;
+            }
+            if (++misses == HM_RETRIES) {
+                return MEMTX_ERROR;
+            }
+        }
+    }
+    return MEMTX_OK;
+}
+
+MemTxResult a350_hostmem_read(A350Card *c, uint64_t iova, void *buf,
+                              uint64_t len)
+{
+    return hm_access(a350_shell(c)->hostmem, iova, buf, len, false);
+}
+
+MemTxResult a350_hostmem_write(A350Card *c, uint64_t iova, const void *buf,
+                               uint64_t len)
+{
+    return hm_access(a350_shell(c)->hostmem, iova, (uint8_t *)buf, len, true);
+}
+
+void a350_hostmem_kick(Atlas350State *s)
+{
+    qemu_event_set(&s->hostmem->kick);
+}
+
+void a350_hostmem_serve_until(Atlas350State *s, bool (*done)(void *opaque),
+                              void *opaque)
+{
+    A350HostMem *hm = s->hostmem;
+
+    for (;;) {
+        qemu_event_reset(&hm->kick);
+        hm_serve(hm);
+        if (done(opaque)) {
+            return;
+        }
+        qemu_event_wait(&hm->kick);
+    }
+}
+
+/* ---- what takes translations back ---- */
+
+static void hm_invalidate(A350HostMem *hm, uint64_t iova, uint64_t last)
+{
+    uint64_t page = iova >> HM_PAGE_BITS, end = last >> HM_PAGE_BITS;
+    unsigned i;
+
+    WITH_QEMU_LOCK_GUARD(&hm->lock) {
+        for (i = 0; i < HM_ENTRIES; i++) {
+            if (hm->entry[i].tag > page && hm->entry[i].tag - 1 <= end) {
+                hm->entry[i].tag = 0;
+            }
+        }
+    }
+    hm_synchronize(hm);
+}
+
+static void hm_iommu_notify(IOMMUNotifier *n, IOMMUTLBEntry *iotlb)
+{
+    HmIommu *i = container_of(n, HmIommu, n);
+    uint64_t iova = iotlb->iova + i->offset;
+
+    hm_invalidate(i->hm, iova, iova + iotlb->addr_mask);
+}
+
+static void hm_region_add(MemoryListener *l, MemoryRegionSection *sec)
+{
+    A350HostMem *hm = container_of(l, A350HostMem, listener);
+    Int128 end;
+    HmIommu *i;
+
+    hm_invalidate(hm, 0, UINT64_MAX);
+    if (!memory_region_is_iommu(sec->mr)) {
+        return;
+    }
+    i = g_new0(HmIommu, 1);
+    i->hm = hm;
+    i->mr = IOMMU_MEMORY_REGION(sec->mr);
+    i->offset = sec->offset_within_address_space - sec->offset_within_region;
+    end = int128_add(int128_make64(sec->offset_within_region), sec->size);
+    end = int128_sub(end, int128_one());
+    iommu_notifier_init(&i->n, hm_iommu_notify, IOMMU_NOTIFIER_UNMAP,
+                        sec->offset_within_region, int128_get64(end),
+                        memory_region_iommu_attrs_to_index(
+                            i->mr, MEMTXATTRS_UNSPECIFIED));
+    if (memory_region_register_iommu_notifier(sec->mr, &i->n, NULL)) {
+        g_free(i);
+        return;
+    }
+    memory_region_ref(sec->mr);
+    QLIST_INSERT_HEAD(&hm->iommus, i, next);
+}
+
+static void hm_iommu_drop(HmIommu *i)
+{
+    memory_region_unregister_iommu_notifier(MEMORY_REGION(i->mr), &i->n);
+    memory_region_unref(MEMORY_REGION(i->mr));
+    QLIST_REMOVE(i, next);
+    g_free(i);
+}
+
+static void hm_region_del(MemoryListener *l, MemoryRegionSection *sec)
+{
+    A350HostMem *hm = container_of(l, A350HostMem, listener);
+    HmIommu *i, *next;
+
+    hm_invalidate(hm, 0, UINT64_MAX);
+    if (!memory_region_is_iommu(sec->mr)) {
+        return;
+    }
+    QLIST_FOREACH_SAFE(i, &hm->iommus, next, next) {
+        if (MEMORY_REGION(i->mr) == sec->mr &&
+            i->n.start == sec->offset_within_region) {
+            hm_iommu_drop(i);
+        }
+    }
+}
+
+void a350_hostmem_init(Atlas350State *s)
+{
+    A350HostMem *hm = g_new0(A350HostMem, 1);
+
+    hm->s = s;
+    qemu_mutex_init(&hm->lock);
+    qemu_cond_init(&hm->served);
+    qemu_event_init(&hm->kick, false);
+    QSIMPLEQ_INIT(&hm->requests);
+    QLIST_INIT(&hm->iommus);
+    hm->entry = g_new0(HmEntry, HM_ENTRIES);
+    hm->bh = qemu_bh_new(hm_bh, hm);
+    hm->listener = (MemoryListener) {
+        .name = "atlas350-hostmem",
+        .region_add = hm_region_add,
+        .region_del = hm_region_del,
+    };
+    s->hostmem = hm;
+    memory_listener_register(&hm->listener, &s->parent_obj.bus_master_as);
+}
+
+void a350_hostmem_destroy(Atlas350State *s)
+{
+    A350HostMem *hm = s->hostmem;
+    HmIommu *i, *next;
+
+    if (!hm) {
+        return;
+    }
+    memory_listener_unregister(&hm->listener);
+    QLIST_FOREACH_SAFE(i, &hm->iommus, next, next) {
+        hm_iommu_drop(i);
+    }
+    qemu_bh_delete(hm->bh);
+    g_free(hm->entry);
+    qemu_event_destroy(&hm->kick);
+    qemu_cond_destroy(&hm->served);
+    qemu_mutex_destroy(&hm->lock);
+    g_free(hm);
+    s->hostmem = NULL;
+}

@@ -1,0 +1,39 @@
+/*
+ * Atlas 350 virtual card: what the shell asks of the task scheduler beyond
+ * card.h: admin commands, the host's CQ interrupt window, reports.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Admin commands return enum a350_admin_result and fill @msg
+ * (A350_ADMIN_MSG_SIZE bytes) on failure. They come from the card's thread.
+ */
+#ifndef HW_ATLAS350_TS_H
+#define HW_ATLAS350_TS_H
+
+#include "../card.h"
+
+uint32_t a350_ts_cq_create(A350Card *c, a350_cq_create *arg, char *msg);
+uint32_t a350_ts_cq_destroy(A350Card *c, uint32_t cq, char *msg);
+uint32_t a350_ts_sq_create(A350Card *c, a350_sq_create *arg, char *msg);
+uint32_t a350_ts_sq_destroy(A350Card *c, uint32_t sq, char *msg);
+uint32_t a350_ts_sq_reset(A350Card *c, uint32_t sq, char *msg);
+uint32_t a350_ts_sq_query(A350Card *c, uint32_t sq, a350_sq_query_rsp *rsp,
+                          char *msg);
+uint32_t a350_ts_sq_pause(A350Card *c, uint32_t sq, bool pause, char *msg);
+uint32_t a350_ts_sq_label(A350Card *c, const a350_sq_label *arg, char *msg);
+uint32_t a350_ts_notify_reset(A350Card *c, const a350_notify_reset *arg,
+                              char *msg);
+uint32_t a350_ts_notify_label(A350Card *c, const a350_notify_label *arg,
+                              char *msg);
+void a350_ts_first_error(A350Card *c, a350_first_error *rsp);
+void a350_ts_clear_error(A350Card *c);
+void a350_ts_wait_list(A350Card *c, uint32_t first, a350_wait_list_rsp *rsp);
+
+/* CQ interrupt window of the host, offset from A350_REG_CQINT. */
+uint32_t a350_ts_cqint_read(A350Card *c, uint32_t offset);
+void a350_ts_cqint_write(A350Card *c, uint32_t offset, uint32_t val);
+
+/* How entries of types this card has no engine for end. */
+void a350_ts_set_other_sqe(A350Card *c, bool noop);
+
+#endif /* HW_ATLAS350_TS_H */
