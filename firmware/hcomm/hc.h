@@ -211,6 +211,12 @@ void hc_comm_kernel_enter(void);
 
 void hc_cache_kernel_enter(void);
 
+/* ---- what host library and firmware call: hw/atlas350/hcomm_abi.h ---- */
+
+void a350_hcomm_kernel_enter(void);
+uint32_t a350_hcomm_attach(void *arg);
+uint32_t a350_hcomm_detach(void *arg);
+
 /* ---- control.c ---- */
 
 /* Seconds of HcommSetNotifyWaitTimeOut and the like; HCCL_E_PARA. */
