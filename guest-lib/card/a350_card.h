@@ -154,9 +154,10 @@ typedef struct a350_sq_error {
 } a350_sq_error;
 
 /*
- * Called on the card's completion thread for every CQE of the queue: must not
- * block, destroy the queue or issue admin commands; may take locks that are
- * never held across a call into this driver other than a350_sq_push.
+ * Called for every CQE of the queue, on the card's completion thread or on a
+ * thread that is in a350_sq_wait: must not block, destroy the queue, wait or
+ * issue admin commands; may take only locks that nobody holds while calling
+ * a350_sq_wait, _new, _destroy or _reset.
  */
 typedef void a350_cqe_fn(void *opaque, a350_sq *sq, const a350_cqe *cqe);
 
@@ -166,13 +167,14 @@ typedef struct a350_sq_config {
     bool no_cqe;                 /* detached from the completion queue */
     bool device_fills;           /* kernels write it: _push is refused */
     a350_cqe_fn *on_cqe;         /* may be NULL */
+    void (*on_drop)(void *opaque, void *cookie); /* see _push_cookies */
     void *opaque;
     a350_sq_label label;         /* sq_id is filled in; kind 0, rank
                                     A350_ID_NONE if it means nothing */
     bool labelled;               /* label is valid */
 } a350_sq_config;
 
-A350_API int a350_sq_create(a350_card *card, const a350_sq_config *cfg,
+A350_API int a350_sq_new(a350_card *card, const a350_sq_config *cfg,
                             a350_sq **sq);
 /* Ends running work (a kernel is aborted) and frees ring and id. */
 A350_API void a350_sq_destroy(a350_sq *sq);
@@ -193,6 +195,22 @@ A350_API a350_card *a350_sq_card(const a350_sq *sq);
  */
 A350_API int a350_sq_push(a350_sq *sq, const a350_sqe *sqe, unsigned n,
                           uint64_t *seq);
+/*
+ * The same with a pointer for each entry (NULL: none), which must write a CQE
+ * then. on_cqe finds it with a350_sq_cookie; it is forgotten after the CQE's
+ * call. An entry that is dropped by a reset or with its queue has its cookie
+ * given to on_drop instead. So every cookie comes back exactly once.
+ */
+A350_API int a350_sq_push_cookies(a350_sq *sq, const a350_sqe *sqe,
+                                  unsigned n, void *const *cookie,
+                                  uint64_t *seq);
+/* Inside on_cqe only: the cookie of the entry that wrote @cqe. */
+A350_API void *a350_sq_cookie(a350_sq *sq, const a350_cqe *cqe);
+/*
+ * Makes the queue look failed: waiters return -EIO at once, pushing fails. The
+ * error has bits A350_ERR_SW_STATUS and @status. A reset ends this state.
+ */
+A350_API void a350_sq_fail(a350_sq *sq, uint32_t status);
 /* Number of the last entry pushed, and of the last completed one. */
 A350_API uint64_t a350_sq_pushed(a350_sq *sq);
 A350_API uint64_t a350_sq_done(a350_sq *sq);   /* reads the head register */
@@ -215,7 +233,7 @@ A350_API int a350_notify_alloc(a350_card *card, uint32_t *id);
 A350_API int a350_notify_alloc_n(a350_card *card, uint32_t n, uint32_t *first);
 A350_API void a350_notify_free(a350_card *card, uint32_t id);
 /* Sets flags to 0; from the host, at once. */
-A350_API int a350_notify_reset(a350_card *card, uint32_t first, uint32_t n);
+A350_API int a350_notify_clear(a350_card *card, uint32_t first, uint32_t n);
 /* Names a notify for reports (notify_id in @label says which). */
 A350_API int a350_notify_set_label(a350_card *card,
                                    const a350_notify_label *label);
