@@ -6,8 +6,7 @@
 # get S (checkout), B (build/), PREFIX (the SDK being laid out) and add to
 #   SDK_TARGETS   files and phony targets that `make sdk` needs
 #   UNIT_TESTS    executables under $(B)/tests/unit/, speaking TAP
-#   GUEST_TESTS   manifests under tests/guest/, see tests/guest/README
-#   GUEST_BINARIES files these manifests run
+#   GUEST_BINARIES files that the manifests of tests/guest/*.tests run
 #   BENCHES       executables for `make bench`
 
 .DEFAULT_GOAL := help
@@ -58,7 +57,7 @@ CXXFLAGS ?= -O2 -g -Wall -Wextra -Werror
 
 SDK_TARGETS :=
 UNIT_TESTS :=
-GUEST_TESTS :=
+GUEST_TESTS := $(wildcard $(S)/tests/host/*.tests $(S)/tests/guest/*.tests)
 GUEST_BINARIES :=
 BENCHES :=
 

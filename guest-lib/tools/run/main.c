@@ -43,7 +43,7 @@ static struct {
     char *argv[MAX_ARGS];
     int argc;
     pid_t qemu;
-    int port, console, signals;  /* our ends */
+    int port, console, qmp, signals; /* our ends */
     bool hello, started, failed;
     char stage[256];
     int64_t t0;
@@ -171,11 +171,11 @@ static void card_options(int i)
     if (o->log && !strcmp(o->log, "-")) {
         option("-chardev", run_format("file,id=log%d,path=/dev/stderr,"
                                       "append=on", i));
-        MORE("chardev=log%d", i);
+        MORE("log=log%d", i);
     } else if (o->log) {
         option("-chardev", run_format("file,id=log%d,path=%s.%d", i,
                                       quote_commas(o->log), i));
-        MORE("chardev=log%d", i);
+        MORE("log=log%d", i);
     }
 #undef MORE
     option("-device", dev);
@@ -194,7 +194,10 @@ static void kernel_options(int initrd)
         run.o.append ? run.o.append : ""));
 }
 
-static void build_command(int initrd, int port, int console)
+/* Places in the list of descriptors that QEMU inherits. */
+enum { FD_INITRD, FD_PORT, FD_CONSOLE, FD_QMP, FD_COUNT };
+
+static void build_command(const int fds[FD_COUNT])
 {
     const struct run_options *o = &run.o;
     bool kvm = !strcmp(run.accel, "kvm");
@@ -214,11 +217,14 @@ static void build_command(int initrd, int port, int console)
     option("-cpu", "max");
     option("-m", run_format("%s", o->mem));
     option("-smp", run_format("%d", o->smp));
-    kernel_options(initrd);
+    kernel_options(fds[FD_INITRD]);
     option("-device", "intel-iommu,intremap=on,aw-bits=48");
-    option("-chardev", run_format("socket,id=console,fd=%d", console));
+    option("-chardev", run_format("socket,id=console,fd=%d",
+                                  fds[FD_CONSOLE]));
     option("-serial", "chardev:console");
-    option("-chardev", run_format("socket,id=port,fd=%d", port));
+    option("-chardev", run_format("socket,id=port,fd=%d", fds[FD_PORT]));
+    option("-chardev", run_format("socket,id=qmp,fd=%d", fds[FD_QMP]));
+    option("-mon", "chardev=qmp,mode=control");
     option("-device", "virtio-serial-pci,max_ports=2,addr=0x2");
     option("-device", "virtserialport,chardev=port,name=" RUN_PORT_NAME);
     option("-fsdev", "local,id=root,path=/,security_model=none,readonly=on,"
@@ -246,7 +252,7 @@ static void show_command(FILE *f)
 
 /* ---- the child ---- */
 
-static void start_qemu(int keep[3])
+static void start_qemu(const int fds[FD_COUNT])
 {
     pid_t parent = getpid();
     sigset_t none;
@@ -267,8 +273,8 @@ static void start_qemu(int keep[3])
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    for (i = 0; i < 3; i++) {
-        fcntl(keep[i], F_SETFD, 0);
+    for (i = 0; i < FD_COUNT; i++) {
+        fcntl(fds[i], F_SETFD, 0);
     }
     dup2(open("/dev/null", O_RDONLY), 0);
     dup2(2, 1);
@@ -281,13 +287,17 @@ static void start_qemu(int keep[3])
 /* Ends QEMU: asked first, so that it can write its logs out. */
 static void end_qemu(void)
 {
+    static const char quit[] = "{\"execute\":\"qmp_capabilities\"}"
+                               "{\"execute\":\"quit\"}\n";
     int64_t until = now_ms() + 3000;
     struct timespec nap = { .tv_nsec = 2000000 };
 
     if (run.qemu <= 0) {
         return;
     }
-    kill(run.qemu, SIGTERM);
+    if (write(run.qmp, quit, sizeof(quit) - 1) < 0) {
+        kill(run.qemu, SIGTERM);
+    }
     while (waitpid(run.qemu, NULL, WNOHANG) == 0) {
         if (now_ms() > until) {
             kill(run.qemu, SIGKILL);
@@ -697,23 +707,32 @@ static void block_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* A pair of connected sockets: one end for QEMU, the other returned. */
+static int connect_qemu(int *theirs)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+        run_die("cannot make a socket pair: %s", strerror(errno));
+    }
+    *theirs = pair[1];
+    return pair[0];
+}
+
 int main(int argc, char **argv)
 {
-    int port[2], console[2], keep[3];
+    int fds[FD_COUNT], i;
     const char *why;
 
     run_options_parse(argc, argv, &run.o);
     run_paths_find(&run.o, &run.p);
     run.accel = run_accel(run.o.accel, &why);
     run.t0 = now_ms();
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, port) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, console)) {
-        run_die("cannot make a socket pair: %s", strerror(errno));
-    }
-    keep[0] = run_initramfs(&run.p);
-    keep[1] = port[1];
-    keep[2] = console[1];
-    build_command(keep[0], keep[1], keep[2]);
+    fds[FD_INITRD] = run_initramfs(&run.p);
+    run.port = connect_qemu(&fds[FD_PORT]);
+    run.console = connect_qemu(&fds[FD_CONSOLE]);
+    run.qmp = connect_qemu(&fds[FD_QMP]);
+    build_command(fds);
     if (run.o.show_command) {
         show_command(stdout);
         return 0;
@@ -726,10 +745,9 @@ int main(int argc, char **argv)
     }
     set_stage("loading the kernel (nothing heard from it yet)", 46);
     block_signals();
-    start_qemu(keep);
-    close(port[1]);
-    close(console[1]);
-    run.port = port[0];
-    run.console = console[0];
+    start_qemu(fds);
+    for (i = 0; i < FD_COUNT; i++) {
+        close(fds[i]);
+    }
     loop();
 }
