@@ -348,44 +348,54 @@ static void container_remove(int group_fd)
 
 /* ---- one device ---- */
 
+static bool process_holds(long pid, const char *path)
+{
+    char dir[64], link[512], dest[PATH_MAX];
+    struct dirent *f;
+    bool found = false;
+    ssize_t n;
+    DIR *fds;
+
+    snprintf(dir, sizeof(dir), "/proc/%ld/fd", pid);
+    fds = opendir(dir);
+    while (fds && !found && (f = readdir(fds))) {
+        snprintf(link, sizeof(link), "%s/%.255s", dir, f->d_name);
+        n = readlink(link, dest, sizeof(dest) - 1);
+        if (n > 0) {
+            dest[n] = '\0';
+            found = strcmp(dest, path) == 0;
+        }
+    }
+    if (fds) {
+        closedir(fds);
+    }
+    return found;
+}
+
 /* Who has the file open, as " by process 123 (name)"; "" if not to be seen. */
 static void holder_of(const char *path, char *buf, size_t len)
 {
-    struct dirent *p, *f;
-    char dir[PATH_MAX], link[PATH_MAX + NAME_MAX], dest[PATH_MAX], comm[32];
-    DIR *proc = opendir("/proc"), *fds;
-    FILE *c;
+    DIR *proc = opendir("/proc");
+    struct dirent *p;
+    char file[64], comm[32] = "";
+    FILE *f;
 
     buf[0] = '\0';
     while (proc && !buf[0] && (p = readdir(proc))) {
-        if (p->d_name[0] < '0' || p->d_name[0] > '9' ||
-            atoi(p->d_name) == getpid()) {
+        long pid = strtol(p->d_name, NULL, 10);
+
+        if (pid <= 0 || pid == getpid() || !process_holds(pid, path)) {
             continue;
         }
-        snprintf(dir, sizeof(dir), "/proc/%s/fd", p->d_name);
-        fds = opendir(dir);
-        while (fds && !buf[0] && (f = readdir(fds))) {
-            ssize_t n;
-
-            snprintf(link, sizeof(link), "%s/%s", dir, f->d_name);
-            n = readlink(link, dest, sizeof(dest) - 1);
-            if (n <= 0 || (dest[n] = '\0', strcmp(dest, path))) {
-                continue;
+        snprintf(file, sizeof(file), "/proc/%ld/comm", pid);
+        f = fopen(file, "re");
+        if (f) {
+            if (fgets(comm, sizeof(comm), f)) {
+                comm[strcspn(comm, "\n")] = '\0';
             }
-            comm[0] = '\0';
-            snprintf(link, sizeof(link), "/proc/%s/comm", p->d_name);
-            c = fopen(link, "re");
-            if (c) {
-                if (fgets(comm, sizeof(comm), c)) {
-                    comm[strcspn(comm, "\n")] = '\0';
-                }
-                fclose(c);
-            }
-            snprintf(buf, len, " by process %s (%s)", p->d_name, comm);
+            fclose(f);
         }
-        if (fds) {
-            closedir(fds);
-        }
+        snprintf(buf, len, " by process %ld (%s)", pid, comm);
     }
     if (proc) {
         closedir(proc);
