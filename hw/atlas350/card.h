@@ -145,7 +145,9 @@ bool a350_mover_cancel(A350Card *c, A350Move *m);
 /* Ends all jobs of @c that touch @peer with the status of a broken link. */
 void a350_mover_drop_peer(A350Card *c, A350Card *peer);
 
-/* ---- UB (ub.c, segment.c) ---- */
+/* ---- UB (ub/) ---- */
+
+#define A350_SEGMENT_MAX    65536u
 
 /* How a doorbell task ended. */
 typedef struct A350UbResult {

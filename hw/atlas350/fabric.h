@@ -50,6 +50,7 @@ struct A350UbReq {
     A350Move move;
     A350Card *target;
     int32_t pinned[2];           /* segments of the target, -1 none */
+    bool finished;
 };
 
 /* A way to the cards of a fabric; the in-process one is the first. */
@@ -61,6 +62,8 @@ typedef struct A350FabricOps {
      * has returned. Neither a lock that done takes may be held.
      */
     bool (*cancel)(A350Fabric *f, A350UbReq *q);
+    /* Bytes moved so far, while the initiator's mover is paused. */
+    uint64_t (*position)(A350Fabric *f, A350UbReq *q);
 } A350FabricOps;
 
 /* One place for a card; a cache line each, for cards count their users. */
@@ -90,6 +93,11 @@ static inline void a350_fabric_request(A350Fabric *f, A350UbReq *q)
 static inline bool a350_fabric_cancel(A350Fabric *f, A350UbReq *q)
 {
     return f->ops->cancel(f, q);
+}
+
+static inline uint64_t a350_fabric_position(A350Fabric *f, A350UbReq *q)
+{
+    return f->ops->position(f, q);
 }
 
 /*
