@@ -117,7 +117,7 @@ sdk: $(SDK_TARGETS)
 
 .PHONY: install
 install: sdk qemu ## copy SDK, QEMU and launcher to PREFIX
-	@$(S)/scripts/install-sdk $(B) $(DESTDIR)$(DESTINATION)
+	@$(S)/scripts/install-sdk $(B) $(DESTDIR)$(DESTINATION) $(DESTINATION)
 
 .PHONY: all
 all: qemu sdk ## everything that is shipped

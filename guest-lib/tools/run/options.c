@@ -28,7 +28,7 @@ static const char usage_text[] =
 "  --cards N            number of cards, 0 to 16 [1]\n"
 "  --hbm SIZE           memory of each card, a power of two, e.g. 1G [4G]\n"
 "  --aicpu-cores N      cores of each card [the card's default]\n"
-"  --firmware FILE      firmware of the cards [the SDK's]\n"
+"  --firmware FILE      firmware of the cards, or none [the SDK's]\n"
 "  --log FILE           the cards' log, FILE.0 is card 0's; - is standard error\n"
 "\n"
 "Machine:\n"
@@ -338,7 +338,9 @@ static void find_firmware(const struct run_options *o, struct run_paths *p)
 {
     char *path = run_format("%s/firmware/atlas350-firmware.elf", p->prefix);
 
-    if (o->firmware) {
+    if (o->firmware && !strcmp(o->firmware, "none")) {
+        p->firmware = NULL;      /* a card whose cores do not start */
+    } else if (o->firmware) {
         p->firmware = must_be_there("firmware", o->firmware,
                                     "give the file that `make firmware` makes");
     } else if (o->cards && !strcmp(o->device, "atlas350")) {
