@@ -26,7 +26,12 @@ $(PREFIX)/share/atlas350/kernel: $(B)/config.mk
 	@mkdir -p $(@D)
 	ln -sfn $(KERNEL_DIR) $@
 
-SDK_TARGETS += $(PREFIX)/bin/atlas350-run \
+$(PREFIX)/share/man/man1/atlas350-run.1: $(S)/docs/man/atlas350-run.1
+	@mkdir -p $(@D)
+	@cp $< $@
+
+SDK_TARGETS += $(PREFIX)/share/man/man1/atlas350-run.1 \
+               $(PREFIX)/bin/atlas350-run \
                $(PREFIX)/share/atlas350/guest-init \
                $(PREFIX)/bin/qemu-system-x86_64 \
                $(PREFIX)/share/atlas350/kernel
