@@ -1,0 +1,135 @@
+/*
+ * aicpu-run: runs AICPU programs without a machine around them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include <getopt.h>
+#include "aicpu-run.h"
+
+static const char usage[] =
+"usage: aicpu-run --tohost FILE.elf [--signature FILE]\n"
+"       aicpu-run --linux FILE.elf [ARGUMENT...]\n"
+"       aicpu-run --firmware FILE [--cores N] [--hbm SIZE] [--kernel SPEC]...\n"
+"\n"
+"  --tohost FILE     bare-metal program: machine mode, ends by a write to the\n"
+"                    word at symbol tohost; 1 is a pass, another odd value is\n"
+"                    twice the number of the failed test plus one\n"
+"  --signature FILE  write begin_signature..end_signature as hex words there\n"
+"  --linux FILE      static Linux program in user mode (few system calls)\n"
+"  --firmware FILE   firmware image on the cores of a card without queues\n"
+"  --cores N         1..7, default 2\n"
+"  --hbm SIZE        default 256M\n"
+"  --kernel SPEC     LIBRARY[,NEEDED...]:FUNCTION[:ARGUMENTS]; LIBRARY is a\n"
+"                    file, or rom/NAME for one in the firmware's archive;\n"
+"                    ARGUMENTS is a file, or hex digits behind '='\n"
+"  --limit SECONDS   time limit of each kernel, default none\n"
+"  --parallel        all kernels at once instead of one after another\n"
+"  --repeat N        run the list of kernels N times\n"
+"  --max-insns N     give up after N instructions (--tohost), default 2000M\n"
+"  --stats           print instructions and speed\n"
+"\n"
+"exit code: 0 pass, 1 failed, 2 could not start, 3 did not end\n";
+
+static bool parse_size(const char *name, const char *text, uint64_t *val)
+{
+    if (qemu_strtosz(text, NULL, val) < 0 || !*val) {
+        fprintf(stderr, "aicpu-run: %s '%s': a size like 256M is expected\n",
+                name, text);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_option(RunOptions *o, int opt)
+{
+    switch (opt) {
+    case 't':
+        o->tohost = optarg;
+        return true;
+    case 'l':
+        o->linux_elf = optarg;
+        return true;
+    case 'f':
+        o->firmware = optarg;
+        return true;
+    case 'g':
+        o->signature = optarg;
+        return true;
+    case 'c':
+        o->cores = atoi(optarg);
+        if (o->cores < 1 || o->cores > 7) {
+            fprintf(stderr, "aicpu-run: --cores %s: 1..7\n", optarg);
+            return false;
+        }
+        return true;
+    case 'h':
+        return parse_size("--hbm", optarg, &o->hbm_size);
+    case 'm':
+        return parse_size("--max-insns", optarg, &o->max_insns);
+    case 'k':
+        if (o->num_kernels == RUN_KERNELS_MAX) {
+            fprintf(stderr, "aicpu-run: more than %d kernels\n",
+                    RUN_KERNELS_MAX);
+            return false;
+        }
+        o->kernel[o->num_kernels++] = optarg;
+        return true;
+    case 'i':
+        o->limit = atof(optarg);
+        return true;
+    case 'r':
+        o->repeat = atoi(optarg);
+        return true;
+    case 'p':
+        o->parallel = true;
+        return true;
+    case 's':
+        o->stats = true;
+        return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option opts[] = {
+        { "tohost", required_argument, NULL, 't' },
+        { "linux", required_argument, NULL, 'l' },
+        { "firmware", required_argument, NULL, 'f' },
+        { "signature", required_argument, NULL, 'g' },
+        { "cores", required_argument, NULL, 'c' },
+        { "hbm", required_argument, NULL, 'h' },
+        { "max-insns", required_argument, NULL, 'm' },
+        { "kernel", required_argument, NULL, 'k' },
+        { "limit", required_argument, NULL, 'i' },
+        { "repeat", required_argument, NULL, 'r' },
+        { "parallel", no_argument, NULL, 'p' },
+        { "stats", no_argument, NULL, 's' },
+        { NULL },
+    };
+    RunOptions o = { .cores = 2, .hbm_size = 256 << 20, .repeat = 1,
+                     .max_insns = 2000000000 };
+    int opt;
+
+    while ((opt = getopt_long(argc, argv, "+", opts, NULL)) != -1) {
+        if (!parse_option(&o, opt)) {
+            fputs(usage, stderr);
+            return RUN_USAGE;
+        }
+    }
+    o.args = argv + optind;
+    o.num_args = argc - optind;
+    if (o.tohost) {
+        return run_tohost(&o);
+    }
+    if (o.linux_elf) {
+        return run_linux(&o);
+    }
+    if (o.firmware) {
+        return run_firmware(&o);
+    }
+    fputs(usage, stderr);
+    return RUN_USAGE;
+}

@@ -1,0 +1,557 @@
+/*
+ * RV64GC core: regions, slow memory accesses, traps, blocks, state.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "core-int.h"
+
+/* ---- life ---- */
+
+A350Core *a350_core_new(unsigned hartid, const A350CoreOps *ops, void *opaque)
+{
+    A350Core *c = g_new0(A350Core, 1);
+
+    c->hartid = hartid;
+    c->ops = ops;
+    c->opaque = opaque;
+    c->fast = -1;
+    /* Not touched until used: the host gives no memory for it before. */
+    c->arena = g_malloc(ARENA_SIZE);
+    a350_core_reset(c, 0);
+    return c;
+}
+
+void a350_core_free(A350Core *c)
+{
+    if (c) {
+        g_free(c->arena);
+        g_free(c);
+    }
+}
+
+int a350_core_add_region(A350Core *c, uint64_t addr, uint64_t size,
+                         void *host, unsigned access)
+{
+    Region *r = &c->region[c->num_regions];
+    unsigned rw = A350_M_R | A350_M_W;
+
+    if (c->num_regions == MAX_REGIONS || !size) {
+        return -1;
+    }
+    r->addr = addr;
+    r->size = size;
+    r->host = host;
+    r->access = access;
+    if (host && c->fast < 0 && (access & rw) == rw && size >= 4096) {
+        c->fast = c->num_regions;
+    }
+    c->num_regions++;
+    a350_core_flush(c);
+    a350_pmp_changed(c);
+    return c->num_regions - 1;
+}
+
+void a350_core_reset(A350Core *c, uint64_t pc)
+{
+    memset(c->x, 0, sizeof(c->x));
+    memset(c->f, 0, sizeof(c->f));
+    memset(&c->fp, 0, sizeof(c->fp));
+    /* RISC-V: every NaN result is the canonical quiet NaN. */
+    set_default_nan_mode(true, &c->fp);
+    set_float_default_nan_pattern(0x40, &c->fp);
+    c->frm = 0;
+    c->x[10] = c->hartid;
+    c->pc = pc;
+    c->user = 0;
+    c->mstatus = MS_MPP;
+    c->mtvec = c->mscratch = c->mepc = c->mcause = c->mtval = c->mie = 0;
+    c->mcounteren = 0;
+    c->instret = c->cycle_off = 0;
+    c->res_addr = c->skip_pc = ~0ull;
+    qatomic_set(&c->mip, 0);
+    qatomic_set(&c->pending, 0);
+    memset(c->pmp.addr, 0, sizeof(c->pmp.addr));
+    memset(c->pmp.cfg, 0, sizeof(c->pmp.cfg));
+    a350_core_flush(c);
+    a350_pmp_changed(c);
+}
+
+/* ---- memory ---- */
+
+/*
+ * The window is what loads and stores may have of the fast region now, if
+ * nobody watches them; else it is empty.
+ */
+void a350_core_window(A350Core *c)
+{
+    unsigned need = A350_M_R | A350_M_W;
+    const Region *r;
+
+    c->data_user = c->mstatus & MS_MPRV ? !(c->mstatus & MS_MPP) : c->user;
+    c->base = c->lim = c->bias = 0;
+    if (c->data_user) {
+        need = A350_U_R | A350_U_W;
+    }
+    if (c->fast < 0 || c->num_watch || c->pmp.win[c->data_user].len < 8) {
+        return;
+    }
+    r = &c->region[c->fast];
+    if ((r->access & need) == need) {
+        c->base = c->pmp.win[c->data_user].addr;
+        c->lim = c->pmp.win[c->data_user].len - 7;
+        c->bias = (uintptr_t)r->host - r->addr;
+    }
+}
+
+static Region *find_region(A350Core *c, uint64_t addr, uint64_t size)
+{
+    Region *r = &c->region[c->last];
+    unsigned i;
+
+    if (addr - r->addr < r->size && r->size - (addr - r->addr) >= size) {
+        return r;
+    }
+    for (i = 0; i < c->num_regions; i++) {
+        r = &c->region[i];
+        if (addr - r->addr < r->size && r->size - (addr - r->addr) >= size) {
+            c->last = i;
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static bool watch_hit(A350Core *c, uint64_t addr, unsigned size, bool write)
+{
+    unsigned i;
+
+    if (c->skip_pc == c->pc && c->single) {
+        return false;            /* the access that was reported already */
+    }
+    for (i = 0; i < c->num_watch; i++) {
+        const Watch *w = &c->watch[i];
+
+        if (addr < w->addr + w->len && w->addr < addr + size &&
+            w->kind != (write ? A350_DEBUG_WATCH_R : A350_DEBUG_WATCH_W)) {
+            c->debug.kind = w->kind;
+            c->debug.addr = MAX(addr, w->addr);
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t a350_core_load(A350Core *c, uint64_t addr, unsigned size,
+                        uint64_t *val)
+{
+    Region *r = find_region(c, addr, size);
+
+    if (!r || !(r->access & (c->data_user ? A350_U_R : A350_M_R)) ||
+        !a350_pmp_check(c, addr, size, c->data_user, PMP_R)) {
+        return EX_LOAD;
+    }
+    if (c->num_watch && watch_hit(c, addr, size, false)) {
+        return EX_DEBUG;
+    }
+    if (r->host) {
+        *val = ldn_le_p(r->host + (addr - r->addr), size);
+        return 0;
+    }
+    if (addr & (size - 1)) {
+        return EX_LOAD_MISALIGNED;
+    }
+    return c->ops->mmio_read(c->opaque, r - c->region, addr - r->addr, size,
+                             val) ? 0 : EX_LOAD;
+}
+
+uint32_t a350_core_store(A350Core *c, uint64_t addr, unsigned size,
+                         uint64_t val)
+{
+    Region *r = find_region(c, addr, size);
+
+    if (!r || !(r->access & (c->data_user ? A350_U_W : A350_M_W)) ||
+        !a350_pmp_check(c, addr, size, c->data_user, PMP_W)) {
+        return EX_STORE;
+    }
+    if (c->num_watch && watch_hit(c, addr, size, true)) {
+        return EX_DEBUG;
+    }
+    if (r->host) {
+        stn_le_p(r->host + (addr - r->addr), size, val);
+        return 0;
+    }
+    if (addr & (size - 1)) {
+        return EX_STORE_MISALIGNED;
+    }
+    return c->ops->mmio_write(c->opaque, r - c->region, addr - r->addr, size,
+                              val) ? 0 : EX_STORE;
+}
+
+void *a350_core_atomic(A350Core *c, uint64_t addr, unsigned size, bool load,
+                       uint32_t *ex)
+{
+    unsigned need = c->data_user ? A350_U_R : A350_M_R;
+    Region *r = find_region(c, addr, size);
+
+    if (!load) {
+        need |= c->data_user ? A350_U_W : A350_M_W;
+    }
+    *ex = load ? EX_LOAD : EX_STORE;
+    if (!r || !r->host || (r->access & need) != need ||
+        !a350_pmp_check(c, addr, size, c->data_user,
+                        load ? PMP_R : PMP_R | PMP_W)) {
+        return NULL;
+    }
+    if (c->num_watch && watch_hit(c, addr, size, !load)) {
+        *ex = EX_DEBUG;
+        return NULL;
+    }
+    return r->host + (addr - r->addr);
+}
+
+bool a350_core_fetch16(A350Core *c, uint64_t pc, uint16_t *h)
+{
+    Region *r = find_region(c, pc, 2);
+
+    if (!r || !r->host || !(r->access & (c->user ? A350_U_X : A350_M_X)) ||
+        !a350_pmp_check(c, pc, 2, c->user, PMP_X)) {
+        return false;
+    }
+    *h = lduw_le_p(r->host + (pc - r->addr));
+    return true;
+}
+
+/* For mtval of an illegal instruction. */
+uint32_t a350_core_fetch_insn(A350Core *c, uint64_t pc)
+{
+    uint16_t lo = 0, hi = 0;
+
+    a350_core_fetch16(c, pc, &lo);
+    if ((lo & 3) == 3) {
+        a350_core_fetch16(c, pc + 2, &hi);
+    }
+    return lo | (uint32_t)hi << 16;
+}
+
+void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_regions; i++) {
+        Region *r = &c->region[i];
+
+        if (r->host && addr - r->addr < r->size &&
+            r->size - (addr - r->addr) >= size) {
+            return r->host + (addr - r->addr);
+        }
+    }
+    return NULL;
+}
+
+/* ---- traps ---- */
+
+static void enter_handler(A350Core *c, uint64_t cause, uint64_t tval)
+{
+    uint64_t ms = c->mstatus & ~(MS_MIE | MS_MPIE | MS_MPP);
+    bool irq = cause >> 63;
+
+    c->mepc = c->pc;
+    c->mcause = cause;
+    c->mtval = tval;
+    ms |= c->mstatus & MS_MIE ? MS_MPIE : 0;
+    ms |= c->user ? 0 : MS_MPP;
+    c->mstatus = ms;
+    c->user = 0;
+    c->pc = c->mtvec & ~3ull;
+    if (irq && (c->mtvec & 1)) {
+        c->pc += 4 * (cause & 63);
+    }
+    a350_core_window(c);
+}
+
+bool a350_core_trap(A350Core *c, uint32_t cause, uint64_t tval)
+{
+    if (c->ops->trap && c->ops->trap(c->opaque, cause, c->pc, tval)) {
+        return false;
+    }
+    enter_handler(c, cause, tval);
+    return true;
+}
+
+bool a350_core_irq_taken(A350Core *c)
+{
+    static const uint8_t order[] = { 11, 3, 7 }; /* MEI, MSI, MTI */
+    uint64_t pend = qatomic_read(&c->mip) & c->mie;
+    int i;
+
+    if (!pend || (!c->user && !(c->mstatus & MS_MIE))) {
+        return false;
+    }
+    for (i = 0; i < ARRAY_SIZE(order); i++) {
+        if (pend & (1u << order[i])) {
+            enter_handler(c, 1ull << 63 | order[i], 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+void a350_core_set_irq(A350Core *c, uint32_t line, bool level)
+{
+    if (level) {
+        qatomic_or(&c->mip, line);
+        qatomic_or(&c->pending, PEND_IRQ);
+    } else {
+        qatomic_and(&c->mip, ~(uint64_t)line);
+    }
+}
+
+bool a350_core_irq_pending(A350Core *c)
+{
+    return qatomic_read(&c->mip) & qatomic_read(&c->mie);
+}
+
+void a350_core_kick(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_KICK);
+}
+
+void a350_core_halt(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_HALT);
+}
+
+void a350_core_invalidate(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_FLUSH);
+}
+
+/* ---- blocks ---- */
+
+void a350_core_flush(A350Core *c)
+{
+    unsigned i;
+
+    memset(c->hash, 0, sizeof(c->hash));
+    /* An empty entry holds a key that belongs to another entry. */
+    for (i = 0; i < ARRAY_SIZE(c->jc); i++) {
+        c->jc[i].key = (uint64_t)(i ^ 1) << 1;
+    }
+    c->arena_used = 0;
+    c->flushes++;
+}
+
+static unsigned hash_key(uint64_t key)
+{
+    return (key ^ key >> HASH_BITS) & MAKE_64BIT_MASK(0, HASH_BITS);
+}
+
+/* The first operation of the block at c->pc; NULL: the core is locked up. */
+const Op *a350_core_lookup(A350Core *c)
+{
+    uint64_t key = c->pc | c->user;
+    unsigned slot = (c->pc >> 1) & MAKE_64BIT_MASK(0, JC_BITS);
+    Block *b;
+    uint16_t h;
+
+    if (c->single) {
+        return a350_decode_block(c)->ops;
+    }
+    for (b = c->hash[hash_key(key)]; b && b->key != key; b = b->next) {
+    }
+    if (!b) {
+        /* A handler that cannot be fetched would trap for ever. */
+        if (c->pc == (c->mtvec & ~3ull) && !a350_core_fetch16(c, c->pc, &h)) {
+            return NULL;
+        }
+        b = a350_decode_block(c);
+        b->next = c->hash[hash_key(key)];
+        c->hash[hash_key(key)] = b;
+    }
+    c->jc[slot].key = key;
+    c->jc[slot].op = b->ops;
+    return b->ops;
+}
+
+static A350CoreExit run(A350Core *c, int64_t left)
+{
+    int ret;
+
+    c->left = c->start = left;
+    qatomic_or(&c->pending, PEND_IRQ);
+    ret = a350_exec_enter(c, NULL, left, c->base, c->lim, c->bias);
+    while (ret < 0) {            /* only without optimisation, see GO() */
+        ret = c->go->fn(c, c->go, c->left, c->base, c->lim, c->bias);
+    }
+    c->instret += c->start - c->left;
+    c->start = c->left;
+    return ret;
+}
+
+A350CoreExit a350_core_step(A350Core *c)
+{
+    A350CoreExit ret;
+
+    c->single = true;
+    c->skip_pc = c->pc;
+    ret = run(c, 0);
+    c->skip_pc = ~0ull;
+    c->single = false;
+    a350_core_flush(c);
+    return ret;
+}
+
+A350CoreExit a350_core_run(A350Core *c, int64_t budget)
+{
+    A350CoreExit ret;
+
+    if (c->num_brk || c->num_watch) {
+        /* Step off a breakpoint that was reported already. */
+        ret = a350_core_step(c);
+        if (ret != A350_EXIT_BUDGET) {
+            return ret;
+        }
+    }
+    return run(c, MAX(budget, 1) - 1);
+}
+
+/* ---- state ---- */
+
+uint64_t a350_core_get_x(A350Core *c, unsigned n)
+{
+    return c->x[n & 31];
+}
+
+void a350_core_set_x(A350Core *c, unsigned n, uint64_t val)
+{
+    if (n & 31) {
+        c->x[n & 31] = val;
+    }
+}
+
+uint64_t a350_core_get_pc(A350Core *c)
+{
+    return c->pc;
+}
+
+uint64_t a350_core_instret(A350Core *c)
+{
+    return c->instret + (c->start - c->left);
+}
+
+void a350_core_get_state(A350Core *c, A350CoreState *s)
+{
+    memcpy(s->x, c->x, sizeof(s->x));
+    memcpy(s->f, c->f, sizeof(s->f));
+    s->pc = c->pc;
+    s->fcsr = c->frm << 5 | a350_fflags_get(c);
+    s->priv = c->user ? 0 : 3;
+    s->mstatus = c->mstatus;
+    s->mtvec = c->mtvec;
+    s->mscratch = c->mscratch;
+    s->mepc = c->mepc;
+    s->mcause = c->mcause;
+    s->mtval = c->mtval;
+    s->mie = c->mie;
+    s->mip = qatomic_read(&c->mip);
+    s->mcounteren = c->mcounteren;
+    s->instret = c->instret;
+    s->cycle = c->instret + c->cycle_off;
+    s->res_addr = c->res_addr;
+    s->res_val = c->res_val;
+    memcpy(s->pmpaddr, c->pmp.addr, sizeof(s->pmpaddr));
+    memcpy(s->pmpcfg, c->pmp.cfg, sizeof(s->pmpcfg));
+}
+
+bool a350_core_set_state(A350Core *c, const A350CoreState *s)
+{
+    uint64_t mpp = s->mstatus & MS_MPP;
+
+    if ((s->priv != 0 && s->priv != 3) || (mpp != 0 && mpp != MS_MPP) ||
+        (s->pc & 1) || (s->mepc & 1) || (s->mtvec & 2) || s->x[0] ||
+        s->fcsr > 0xff) {
+        return false;
+    }
+    memcpy(c->x, s->x, sizeof(s->x));
+    memcpy(c->f, s->f, sizeof(s->f));
+    c->pc = s->pc;
+    c->frm = s->fcsr >> 5;
+    a350_fflags_set(c, s->fcsr & 31);
+    c->user = s->priv == 0;
+    c->mstatus = s->mstatus & (MS_MIE | MS_MPIE | MS_MPP | MS_FS | MS_MPRV |
+                               MS_TW);
+    c->mtvec = s->mtvec;
+    c->mscratch = s->mscratch;
+    c->mepc = s->mepc;
+    c->mcause = s->mcause;
+    c->mtval = s->mtval;
+    c->mie = s->mie;
+    qatomic_set(&c->mip, s->mip & (A350_IRQ_MSI | A350_IRQ_MTI | A350_IRQ_MEI));
+    c->mcounteren = s->mcounteren;
+    c->instret = s->instret;
+    c->cycle_off = s->cycle - s->instret;
+    c->res_addr = s->res_addr;
+    c->res_val = s->res_val;
+    memcpy(c->pmp.addr, s->pmpaddr, sizeof(s->pmpaddr));
+    memcpy(c->pmp.cfg, s->pmpcfg, sizeof(s->pmpcfg));
+    a350_core_flush(c);
+    a350_pmp_changed(c);
+    return true;
+}
+
+/* ---- debugging ---- */
+
+bool a350_core_add_break(A350Core *c, uint64_t addr)
+{
+    if (c->num_brk == MAX_BREAK) {
+        return false;
+    }
+    c->brk[c->num_brk++] = addr;
+    a350_core_flush(c);
+    return true;
+}
+
+void a350_core_del_break(A350Core *c, uint64_t addr)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_brk; i++) {
+        if (c->brk[i] == addr) {
+            c->brk[i] = c->brk[--c->num_brk];
+            a350_core_flush(c);
+            return;
+        }
+    }
+}
+
+bool a350_core_add_watch(A350Core *c, A350DebugKind kind, uint64_t addr,
+                         uint64_t len)
+{
+    if (c->num_watch == MAX_WATCH || !len || addr + len < addr) {
+        return false;
+    }
+    c->watch[c->num_watch++] = (Watch){ kind, addr, len };
+    a350_core_window(c);
+    return true;
+}
+
+void a350_core_del_watch(A350Core *c, A350DebugKind kind, uint64_t addr,
+                         uint64_t len)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_watch; i++) {
+        if (c->watch[i].kind == kind && c->watch[i].addr == addr &&
+            c->watch[i].len == len) {
+            c->watch[i] = c->watch[--c->num_watch];
+            a350_core_window(c);
+            return;
+        }
+    }
+}
+
+A350DebugInfo a350_core_debug_info(A350Core *c)
+{
+    return c->debug;
+}
