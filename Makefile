@@ -75,7 +75,7 @@ $(B)/config.mk:
 # Words after `make qemu` are run through ninja under one lock-free job pool.
 NINJA := ninja -C $(QEMU_BUILD) -j$(JOBS) --quiet
 QEMU_EMULATORS := $(addprefix qemu-system-,$(or $(QEMU_TARGETS),x86_64))
-AICPU_RUN := $(if $(wildcard $(S)/hw/atlas350/aicpu/aicpu-run.c),aicpu-run)
+AICPU_RUN := hw/atlas350/aicpu/run/aicpu-run
 
 .PHONY: overlay
 overlay: $(B)/config.mk
@@ -84,6 +84,7 @@ overlay: $(B)/config.mk
 .PHONY: qemu
 qemu: overlay ## QEMU with the card in it
 	@$(NINJA) $(QEMU_EMULATORS) $(AICPU_RUN)
+	@ln -sf $(AICPU_RUN) $(QEMU_BUILD)/aicpu-run
 
 .PHONY: qtests
 qtests: qemu

@@ -11,11 +11,16 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/memalign.h"
+#include "qemu/rcu.h"
 #include "qapi/error.h"
 #include "cluster.h"
+#ifdef CONFIG_LINUX
+#include <sys/resource.h>
+#endif
 
 /* Instructions between two looks at the cluster; kicks come at once. */
 #define CORE_SLICE      (64 * 1000 * 1000)
+#define CORE_NICE       5
 /* How long the firmware may take to end a launch that was interrupted. */
 #define ABORT_GRACE_NS  (5 * 1000 * 1000 * 1000ll)
 
@@ -96,21 +101,59 @@ void a350_cluster_update_msip(A350ClusterCore *cc)
     set_line(cc, A350_IRQ_MSI, cc->ipi || cc->abort_line);
 }
 
-void a350_cluster_set_fw_status(A350Cluster *cl, uint32_t status)
+/* Ends every launch there is: nobody will work on them. */
+static void fail_launches(A350Cluster *cl)
 {
-    if (status >= A350_FW_FAILED && !cl->fw_error[0]) {
-        snprintf(cl->fw_error, sizeof(cl->fw_error),
-                 "firmware reports status 0x%x without a text", status);
+    QTAILQ_HEAD(, A350Launch) ended = QTAILQ_HEAD_INITIALIZER(ended);
+    A350Launch *l, *next;
+    unsigned i;
+
+    QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
+        QTAILQ_REMOVE(&cl->queue, l, next);
+        QTAILQ_INSERT_TAIL(&ended, l, next);
     }
-    cl->fw_status = status;
+    cl->queued = 0;
+    for (i = 0; i < cl->num_cores; i++) {
+        A350ClusterCore *cc = &cl->core[i];
+
+        if ((cc->valid || cc->running) && !cc->forgotten) {
+            l = g_new0(A350Launch, 1);
+            l->mbox = cc->mbox;
+            QTAILQ_INSERT_TAIL(&ended, l, next);
+        }
+        cc->valid = cc->running = cc->forgotten = false;
+        cc->deadline = A350_NEVER;
+        a350_core_set_irq(cc->core, A350_IRQ_MEI, false);
+    }
+    qemu_mutex_unlock(&cl->lock);
+    QTAILQ_FOREACH_SAFE(l, &ended, next, next) {
+        cl->ops->done(cl->opaque, &l->mbox, A350_AE_TASK_FAIL,
+                      A350_AICPU_ST_EXCEPTION, NULL);
+        g_free(l);
+    }
+    qemu_mutex_lock(&cl->lock);
 }
 
+/* Tells the owner; drops the lock meanwhile. */
 static void report_fw_status(A350Cluster *cl, uint32_t status)
 {
     qemu_mutex_unlock(&cl->lock);
     cl->ops->fw_status(cl->opaque, status,
                        status >= A350_FW_FAILED ? cl->fw_error : NULL);
     qemu_mutex_lock(&cl->lock);
+    if (status >= A350_FW_FAILED) {
+        fail_launches(cl);
+    }
+}
+
+void a350_cluster_set_fw_status(A350Cluster *cl, uint32_t status)
+{
+    if (status >= A350_FW_FAILED && !cl->fw_error[0]) {
+        snprintf(cl->fw_error, sizeof(cl->fw_error),
+                 "the firmware gives no reason");
+    }
+    qatomic_set(&cl->fw_status, status);
+    report_fw_status(cl, status);
 }
 
 /* Gives the queue's head to @cc if it is free. */
@@ -184,7 +227,6 @@ static void give_up(A350ClusterCore *cc)
              "core %u did not end an interrupted launch within %lld s",
              cc->index, ABORT_GRACE_NS / 1000000000);
     a350_cluster_set_fw_status(cl, A350_FW_FAILED + 2);
-    report_fw_status(cl, cl->fw_status);
 }
 
 static void deadline_passed(A350ClusterCore *cc)
@@ -223,12 +265,19 @@ void a350_cluster_timer(A350Cluster *cl)
 void a350_cluster_submit(A350Cluster *cl, const a350_topic_mbox *mbox,
                          uint64_t limit_ns)
 {
-    A350Launch *l = g_new0(A350Launch, 1);
+    A350Launch *l;
     unsigned i;
 
+    qemu_mutex_lock(&cl->lock);
+    if (cl->fw_status == A350_FW_OFF || cl->fw_status >= A350_FW_FAILED) {
+        qemu_mutex_unlock(&cl->lock);
+        cl->ops->done(cl->opaque, mbox, A350_AE_TASK_FAIL,
+                      A350_AICPU_ST_EXCEPTION, NULL);
+        return;
+    }
+    l = g_new0(A350Launch, 1);
     l->mbox = *mbox;
     l->limit_ns = limit_ns;
-    qemu_mutex_lock(&cl->lock);
     QTAILQ_INSERT_TAIL(&cl->queue, l, next);
     cl->queued++;
     for (i = 0; i < cl->num_cores; i++) {
@@ -308,7 +357,6 @@ static void lockup(A350ClusterCore *cc)
              "be fetched (cause %" PRIu64 ", pc 0x%" PRIx64 ", address 0x%"
              PRIx64 ")", cc->index, s.mtvec & ~(uint64_t)3, s.mcause, s.mepc, s.mtval);
     a350_cluster_set_fw_status(cl, A350_FW_FAILED + 1);
-    report_fw_status(cl, cl->fw_status);
 }
 
 static void debug_stop(A350ClusterCore *cc, A350CoreExit why)
@@ -351,6 +399,11 @@ static void *core_thread(void *opaque)
     A350ClusterCore *cc = opaque;
     A350Cluster *cl = cc->cluster;
 
+    rcu_register_thread();
+#ifdef CONFIG_LINUX
+    /* Of this thread: where processors are few, the guest's come first. */
+    setpriority(PRIO_PROCESS, 0, CORE_NICE);
+#endif
     qemu_mutex_lock(&cl->lock);
     while (!cl->quit) {
         A350CoreExit why;
@@ -373,6 +426,7 @@ static void *core_thread(void *opaque)
     cc->parked = true;
     qemu_cond_broadcast(&cl->parked_cond);
     qemu_mutex_unlock(&cl->lock);
+    rcu_unregister_thread();
     return NULL;
 }
 
@@ -432,18 +486,26 @@ static void reset_core(A350ClusterCore *cc)
     memset(&cc->mbox, 0, sizeof(cc->mbox));
 }
 
-void a350_cluster_reset(A350Cluster *cl)
+void a350_cluster_drop_queue(A350Cluster *cl)
 {
     A350Launch *l, *next;
-    unsigned i;
 
-    a350_cluster_pause(cl);
     qemu_mutex_lock(&cl->lock);
     QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
         QTAILQ_REMOVE(&cl->queue, l, next);
         g_free(l);
     }
     cl->queued = 0;
+    qemu_mutex_unlock(&cl->lock);
+}
+
+void a350_cluster_reset(A350Cluster *cl)
+{
+    unsigned i;
+
+    a350_cluster_pause(cl);
+    a350_cluster_drop_queue(cl);
+    qemu_mutex_lock(&cl->lock);
     if (cl->fw) {
         a350_firmware_load_sram(cl->fw, cl->sram);
     }
@@ -451,9 +513,8 @@ void a350_cluster_reset(A350Cluster *cl)
         reset_core(&cl->core[i]);
     }
     cl->fw_error[0] = '\0';
-    cl->fw_status = cl->fw ? A350_FW_LOADED : A350_FW_OFF;
     a350_cluster_rearm(cl);
-    report_fw_status(cl, cl->fw_status);
+    a350_cluster_set_fw_status(cl, cl->fw ? A350_FW_LOADED : A350_FW_OFF);
     qemu_mutex_unlock(&cl->lock);
     a350_cluster_resume(cl);
 }
@@ -526,9 +587,8 @@ A350Cluster *a350_cluster_new(const A350ClusterConfig *cfg,
     return cl;
 }
 
-void a350_cluster_free(A350Cluster *cl)
+void a350_cluster_stop(A350Cluster *cl)
 {
-    A350Launch *l, *next;
     unsigned i;
 
     qemu_mutex_lock(&cl->lock);
@@ -540,11 +600,17 @@ void a350_cluster_free(A350Cluster *cl)
     qemu_mutex_unlock(&cl->lock);
     for (i = 0; i < cl->num_cores; i++) {
         qemu_thread_join(&cl->core[i].thread);
+    }
+}
+
+void a350_cluster_free(A350Cluster *cl)
+{
+    unsigned i;
+
+    a350_cluster_drop_queue(cl);
+    for (i = 0; i < cl->num_cores; i++) {
         a350_core_free(cl->core[i].core);
         qemu_cond_destroy(&cl->core[i].cond);
-    }
-    QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
-        g_free(l);
     }
     qemu_cond_destroy(&cl->parked_cond);
     qemu_mutex_destroy(&cl->lock);

@@ -16,6 +16,7 @@
 #include "qemu/thread.h"
 #include "qemu/queue.h"
 #include "hw/atlas350/aicpu.h"
+#include "hw/atlas350/sqe.h"
 #include "core.h"
 
 typedef struct A350Cluster A350Cluster;
@@ -128,6 +129,8 @@ typedef struct A350ClusterConfig {
 /* Creates the threads, paused once: a350_cluster_resume() lets them go. */
 A350Cluster *a350_cluster_new(const A350ClusterConfig *cfg,
                               const A350ClusterOps *ops, void *opaque);
+/* Ends the threads; after that only _free may be called. */
+void a350_cluster_stop(A350Cluster *cl);
 void a350_cluster_free(A350Cluster *cl);
 /* Power-on state: SRAM and cores as the firmware file says, queue empty. */
 void a350_cluster_reset(A350Cluster *cl);
@@ -144,12 +147,16 @@ void a350_cluster_timer(A350Cluster *cl);
 /* After loading a snapshot: lines, timers and windows follow the state. */
 void a350_cluster_restored(A350Cluster *cl);
 
+/* Forgets the launches that no core has. */
+void a350_cluster_drop_queue(A350Cluster *cl);
+
 /* For page.c and the debugger, lock held. */
 void a350_cluster_update_msip(A350ClusterCore *cc);
 void a350_cluster_rearm(A350Cluster *cl);
 /* Ends the running launch by interrupt; @why: enum a350_abort. */
 void a350_cluster_interrupt(A350ClusterCore *cc, uint32_t why);
 bool a350_cluster_assign(A350ClusterCore *cc);
+/* Drops the lock while the owner is told. */
 void a350_cluster_set_fw_status(A350Cluster *cl, uint32_t status);
 void a350_cluster_wake(A350ClusterCore *cc);
 

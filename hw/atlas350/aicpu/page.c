@@ -309,8 +309,6 @@ static void set_fw_status(A350ClusterCore *cc, uint32_t status)
     qemu_mutex_lock(&cl->lock);
     a350_cluster_set_fw_status(cl, status);
     qemu_mutex_unlock(&cl->lock);
-    cl->ops->fw_status(cl->opaque, status,
-                       status >= A350_FW_FAILED ? cl->fw_error : NULL);
 }
 
 static bool set_fw_error(A350ClusterCore *cc, uint64_t addr)

@@ -9,6 +9,7 @@
 #include "qemu/osdep.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "crypto/random.h"
 #include "hw/atlas350/aicpu.h"
 #include "cluster.h"
 #include "aicpu-run.h"
@@ -466,6 +467,7 @@ int run_firmware(const RunOptions *o)
     Error *err = NULL;
     int ret = RUN_USAGE;
 
+    qcrypto_random_init(&error_fatal); /* A350_AM_RANDOM */
     rc->o = o;
     rc->base = cfg.dev_base;
     rc->hbm = cfg.hbm = run_alloc(o->hbm_size);
@@ -495,6 +497,7 @@ int run_firmware(const RunOptions *o)
     qemu_cond_signal(&rc->timer_cond);
     qemu_mutex_unlock(&rc->lock);
     qemu_thread_join(&rc->timer);
+    a350_cluster_stop(rc->cl);
     a350_cluster_free(rc->cl);
     return ret;
 }
