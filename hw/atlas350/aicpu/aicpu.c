@@ -62,7 +62,7 @@ static void aicpu_fw_status(void *opaque, uint32_t status, const char *message)
 {
     A350Aicpu *a = opaque;
     A350Card *c = a->card;
-    int64_t now = a350_clock_ns();
+    int64_t us = a350_clock_ns() / SCALE_US;
 
     if (status >= A350_FW_FAILED) {
         c->set_status(c, A350_STATUS_FW_FAILED, A350_STATUS_FW_RUNNING);
@@ -71,8 +71,7 @@ static void aicpu_fw_status(void *opaque, uint32_t status, const char *message)
     } else if (status == A350_FW_READY) {
         c->set_status(c, A350_STATUS_FW_RUNNING, A350_STATUS_FW_FAILED);
         a350_log(c, "[%" PRId64 ".%06" PRId64 "] card %u: AICPU firmware %s "
-                 "ready, %u cores", now / NANOSECONDS_PER_SECOND,
-                 now / SCALE_US % 1000000, c->index,
+                 "ready, %u cores", us / 1000000, us % 1000000, c->index,
                  a350_firmware_version(a->cl->fw), a->cl->num_cores);
     } else {
         c->set_status(c, 0, A350_STATUS_FW_RUNNING | A350_STATUS_FW_FAILED);

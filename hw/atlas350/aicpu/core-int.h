@@ -113,6 +113,9 @@ struct A350Core {
     uint64_t mtvec, mscratch, mepc, mcause, mtval, mie, mcounteren;
     uint64_t mip;                /* atomic */
     uint64_t res_addr, res_val;
+    uint64_t loaded;             /* by a handler's slow half */
+    uint32_t ex_cause;           /* of the trap being taken */
+    uint64_t ex_tval;
 
     unsigned hartid;
     const A350CoreOps *ops;
@@ -204,8 +207,12 @@ uint32_t a350_rvc_expand(uint16_t h);
 
 /* exec.c */
 int a350_exec_enter(OP_ARGS);
-int a350_exec_trap(OP_ARGS, uint32_t cause, uint64_t tval);
+int a350_exec_trap(OP_ARGS);
 int a350_exec_illegal(OP_ARGS);
+#define I(name, match, mask, fmt) OpFn a350_op_##name;
+#include "insns.h.inc"
+#undef I
+
 OpFn a350_op_resolve_taken, a350_op_resolve_fall, a350_op_end;
 OpFn a350_op_illegal, a350_op_breakpoint, a350_op_fetch_fault;
 

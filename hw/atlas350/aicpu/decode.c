@@ -9,10 +9,6 @@
 #include "qemu/osdep.h"
 #include "core-int.h"
 
-#define I(name, match, mask, fmt) OpFn a350_op_##name;
-#include "insns.h.inc"
-#undef I
-
 enum {
     F_R, F_I, F_SH, F_S, F_B, F_U, F_AUIPC, F_J, F_JALR, F_SYS, F_CSR, F_NONE,
     F_FL, F_FF, F_FN, F_FX, F_NX, F_R4,

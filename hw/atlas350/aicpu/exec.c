@@ -109,36 +109,39 @@ int a350_op_end(OP_ARGS)
 }
 
 /*
+ * Cause and value of a trap are in ex_cause and ex_tval: with more arguments
+ * than fit into registers the call would not become a jump.
+ *
  * A trap of the block-ending operation at @ip, whose own instruction is
  * counted in n; it does not retire, but it uses up budget.
  */
-static int end_trap(OP_ARGS, uint32_t cause, uint64_t tval)
+static int end_trap(OP_ARGS)
 {
     c->pc = ip[2].taken_pc;
     left -= ip->n;
     c->instret--;
     c->left = left;
-    if (!a350_core_trap(c, cause, tval)) {
+    if (!a350_core_trap(c, c->ex_cause, c->ex_tval)) {
         return A350_EXIT_HALT;
     }
     return a350_exec_enter(OP_PASS);
 }
 
 /* A trap of an operation inside a block. */
-int a350_exec_trap(OP_ARGS, uint32_t cause, uint64_t tval)
+int a350_exec_trap(OP_ARGS)
 {
     const Block *b = (ip - ip->n)[-1].block;
 
     c->pc = b->pc + 2 * b->pcoff[ip->n];
     left -= b->icnt[ip->n];
-    if (cause == EX_DEBUG) {
+    if (c->ex_cause == EX_DEBUG) {
         c->left = left;
         return A350_EXIT_DEBUG;
     }
     left--;
     c->instret--;
     c->left = left;
-    if (!a350_core_trap(c, cause, tval)) {
+    if (!a350_core_trap(c, c->ex_cause, c->ex_tval)) {
         return A350_EXIT_HALT;
     }
     return a350_exec_enter(OP_PASS);
@@ -149,13 +152,16 @@ int a350_exec_illegal(OP_ARGS)
     const Block *b = (ip - ip->n)[-1].block;
     uint64_t pc = b->pc + 2 * b->pcoff[ip->n];
 
-    return a350_exec_trap(OP_PASS, EX_ILLEGAL, a350_core_fetch_insn(c, pc));
+    c->ex_cause = EX_ILLEGAL;
+    c->ex_tval = a350_core_fetch_insn(c, pc);
+    return a350_exec_trap(OP_PASS);
 }
 
 static int end_illegal(OP_ARGS)
 {
-    return end_trap(OP_PASS, EX_ILLEGAL,
-                    a350_core_fetch_insn(c, ip[2].taken_pc));
+    c->ex_cause = EX_ILLEGAL;
+    c->ex_tval = a350_core_fetch_insn(c, ip[2].taken_pc);
+    return end_trap(OP_PASS);
 }
 
 int a350_op_illegal(OP_ARGS)
@@ -165,7 +171,9 @@ int a350_op_illegal(OP_ARGS)
 
 int a350_op_fetch_fault(OP_ARGS)
 {
-    return end_trap(OP_PASS, EX_FETCH, ip[2].next_pc);
+    c->ex_cause = EX_FETCH;
+    c->ex_tval = ip[2].next_pc;
+    return end_trap(OP_PASS);
 }
 
 int a350_op_breakpoint(OP_ARGS)
@@ -301,18 +309,19 @@ BRANCH(bgeu, RS1 >= RS2)
 /*
  * The slow half serves addresses outside the window: other regions, MMIO,
  * watchpoints, faults. It is a handler of its own so that the fast half needs
- * no stack frame.
+ * no stack frame. No handler may have a local variable whose address is
+ * taken: the compiler would keep its frame and not jump to the next one.
  */
 #define LOAD(name, check, type, dst, conv)                              \
     static int __attribute__((noinline)) name##_slow(OP_ARGS)           \
     {                                                                   \
-        uint64_t addr = RS1 + ip->imm, val;                             \
-        uint32_t ex = a350_core_load(c, addr, sizeof(type), &val);      \
-                                                                        \
-        if (ex) {                                                       \
-            return a350_exec_trap(OP_PASS, ex, addr);                   \
+        c->ex_tval = RS1 + ip->imm;                                     \
+        c->ex_cause = a350_core_load(c, c->ex_tval, sizeof(type),       \
+                                     &c->loaded);                       \
+        if (c->ex_cause) {                                              \
+            return a350_exec_trap(OP_PASS);                             \
         }                                                               \
-        dst = conv((type)val);                                          \
+        dst = conv((type)c->loaded);                                    \
         NEXT;                                                           \
     }                                                                   \
     int a350_op_##name(OP_ARGS)                                         \
@@ -332,11 +341,11 @@ BRANCH(bgeu, RS1 >= RS2)
 #define STORE(name, check, type, src)                                   \
     static int __attribute__((noinline)) name##_slow(OP_ARGS)           \
     {                                                                   \
-        uint64_t addr = RS1 + ip->imm;                                  \
-        uint32_t ex = a350_core_store(c, addr, sizeof(type), (type)(src)); \
-                                                                        \
-        if (ex) {                                                       \
-            return a350_exec_trap(OP_PASS, ex, addr);                   \
+        c->ex_tval = RS1 + ip->imm;                                     \
+        c->ex_cause = a350_core_store(c, c->ex_tval, sizeof(type),      \
+                                      (type)(src));                     \
+        if (c->ex_cause) {                                              \
+            return a350_exec_trap(OP_PASS);                             \
         }                                                               \
         NEXT;                                                           \
     }                                                                   \
@@ -377,27 +386,27 @@ STORE(fsd, FP_ON, uint64_t, FS2)
 
 /* Host address of an atomic's operand, or NULL and the exception. */
 static inline void *atomic_ptr(A350Core *c, uint64_t addr, unsigned size,
-                               bool load, uint32_t *ex)
+                               bool load)
 {
     if (unlikely(addr & (size - 1))) {
-        *ex = load ? EX_LOAD_MISALIGNED : EX_STORE_MISALIGNED;
+        c->ex_cause = load ? EX_LOAD_MISALIGNED : EX_STORE_MISALIGNED;
         return NULL;
     }
     if (likely(addr - c->base < c->lim)) {
         return (void *)(uintptr_t)(addr + c->bias);
     }
-    return a350_core_atomic(c, addr, size, load, ex);
+    return a350_core_atomic(c, addr, size, load, &c->ex_cause);
 }
 
 #define ATOMIC(name, type, load, ...)                                   \
     int a350_op_##name(OP_ARGS)                                         \
     {                                                                   \
         uint64_t addr = RS1;                                            \
-        uint32_t ex = 0;                                                \
-        type *p = atomic_ptr(c, addr, sizeof(type), load, &ex);         \
+        type *p = atomic_ptr(c, addr, sizeof(type), load);              \
                                                                         \
         if (unlikely(!p)) {                                             \
-            return a350_exec_trap(OP_PASS, ex, addr);                   \
+            c->ex_tval = addr;                                          \
+            return a350_exec_trap(OP_PASS);                             \
         }                                                               \
         __VA_ARGS__;                                                    \
         NEXT;                                                           \
@@ -419,9 +428,7 @@ static inline void *atomic_ptr(A350Core *c, uint64_t addr, unsigned size,
     ATOMIC(name, type, false, {                                         \
         type old = c->res_val;                                          \
         bool ok = c->res_addr == addr &&                                \
-            __atomic_compare_exchange_n(p, &old, (type)RS2, false,      \
-                                        __ATOMIC_SEQ_CST,               \
-                                        __ATOMIC_SEQ_CST);              \
+            __sync_val_compare_and_swap(p, old, (type)RS2) == old;      \
         c->res_addr = ~0ull;                                            \
         RD = !ok;                                                       \
     })
@@ -433,13 +440,11 @@ static inline void *atomic_ptr(A350Core *c, uint64_t addr, unsigned size,
 
 #define AMO_MINMAX(name, type, cmp)                                     \
     ATOMIC(name, type, false, {                                         \
-        type src = RS2;                                                 \
-        type old = __atomic_load_n(p, __ATOMIC_RELAXED);                \
-        while (!__atomic_compare_exchange_n(p, &old,                    \
-                                            old cmp src ? old : src,    \
-                                            false, __ATOMIC_SEQ_CST,    \
-                                            __ATOMIC_RELAXED)) {        \
-        }                                                               \
+        type src = RS2, old;                                            \
+        do {                                                            \
+            old = __atomic_load_n(p, __ATOMIC_RELAXED);                 \
+        } while (__sync_val_compare_and_swap(p, old, old cmp src        \
+                                             ? old : src) != old);      \
         RD = (sizeof(type) == 4 ? (int64_t)(int32_t)old : (int64_t)old); \
     })
 
@@ -495,12 +500,16 @@ int a350_op_ecall(OP_ARGS)
             return a350_exec_enter(OP_PASS);
         }
     }
-    return end_trap(OP_PASS, c->user ? EX_ECALL_U : EX_ECALL_M, 0);
+    c->ex_cause = c->user ? EX_ECALL_U : EX_ECALL_M;
+    c->ex_tval = 0;
+    return end_trap(OP_PASS);
 }
 
 int a350_op_ebreak(OP_ARGS)
 {
-    return end_trap(OP_PASS, EX_BREAK, ip[2].taken_pc);
+    c->ex_cause = EX_BREAK;
+    c->ex_tval = ip[2].taken_pc;
+    return end_trap(OP_PASS);
 }
 
 int a350_op_mret(OP_ARGS)
@@ -540,7 +549,8 @@ int a350_op_wfi(OP_ARGS)
 
 enum { CSR_WRITE, CSR_SET, CSR_CLEAR };
 
-static bool csr_op(A350Core *c, const Op *ip, int64_t left, int how,
+static bool __attribute__((noinline))
+csr_op(A350Core *c, const Op *ip, int64_t left, int how,
                    uint64_t src)
 {
     unsigned csr = ip->imm & 0xfff;
