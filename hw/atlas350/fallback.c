@@ -25,42 +25,8 @@
     }
 
 EMPTY_VMSTATE(vmstate_a350_ts, "atlas350/ts");
-EMPTY_VMSTATE(vmstate_a350_aicpu, "atlas350/aicpu");
 
 /* AICPU */
-
-WEAK bool a350_aicpu_init(A350Card *c, const char *firmware, Error **errp)
-{
-    if (*firmware) {
-        error_setg(errp, "firmware=%s: this card has no cores", firmware);
-        return false;
-    }
-    return true;
-}
-
-WEAK void a350_aicpu_destroy(A350Card *c) { }
-WEAK void a350_aicpu_reset(A350Card *c) { }
-WEAK void a350_aicpu_pause(A350Card *c) { }
-WEAK void a350_aicpu_resume(A350Card *c) { }
-
-WEAK void a350_aicpu_fw_version(A350Card *c, char version[64])
-{
-    memset(version, 0, 64);
-}
-
-WEAK uint32_t a350_aicpu_fw_status(A350Card *c)
-{
-    return A350_FW_OFF;
-}
-
-WEAK void a350_aicpu_submit(A350Card *c, const a350_topic_mbox *mbox,
-                            uint64_t limit_ns) { }
-WEAK void a350_aicpu_abort(A350Card *c, uint32_t sq, uint32_t task) { }
-
-WEAK bool a350_aicpu_ready(A350Card *c)
-{
-    return false;
-}
 
 /* task scheduler */
 
