@@ -72,8 +72,8 @@ QTESTS := $(patsubst $(S)/tests/qtest/%.c,$(QEMU_BUILD)/tests/qtest/%, \
 $(B)/config.mk:
 	$(S)/configure $(CONFIGURE_ARGS)
 
-# Words after `make qemu` are run through ninja under one lock-free job pool.
-NINJA := ninja -C $(QEMU_BUILD) -j$(JOBS) --quiet
+NINJA := $(S)/scripts/run-ninja $(B)/qemu-build.log \
+         ninja -C $(QEMU_BUILD) -j$(JOBS)
 QEMU_EMULATORS := $(addprefix qemu-system-,$(or $(QEMU_TARGETS),x86_64))
 AICPU_RUN := hw/atlas350/aicpu/run/aicpu-run
 
