@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of libhcomm.so: communicators and what they own.
+ *
+ * Life. HcclComm, ThreadHandle (host), HcclMemHandle and EndpointHandle are
+ * numbers that are never used twice, looked up in one table (handle.c), so a
+ * stale handle is recognised for certain. A call takes a reference on the
+ * communicator it works on; destroying one that others work on is
+ * HCCL_E_AGAIN.
+ *
+ * Locks, in this order: hcl_comm.chan_lock, hcl_comm.lock, the table's and
+ * the mailboxes' own (leaves). chan_lock may be held for minutes, the others
+ * never across anything that waits for another rank.
+ */
+#ifndef HCCL_INTERNAL_H
+#define HCCL_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#pragma GCC visibility push(default)
+#include "acl/acl.h"
+#include "hccl/hccl_comm.h"
+#include "hccl/hccl_rank_graph.h"
+#include "hccl/hccl_res.h"
+#include "hccl/hccl_sym_win.h"
+#include "hccl/hccl_team.h"
+#include "hccl/hccl_mc2.h"
+#include "hcomm/hcomm_primitives.h"
+#include "hcomm/hcomm_res.h"
+#include "hccl/hccl_res_expt.h"
+#include "hccl/hccl_diag.h"
+#include "hccl/hcomm_diag.h"
+#include "hcomm/hcomm_exception.h"
+#pragma GCC visibility pop
+
+#include "a350_card.h"
+#include "acl_internal.h"
+#include "hw/atlas350/hcomm_abi.h"
+
+/* Other library's calls; an exported symbol that no public header declares. */
+#define HCL_EXPORT __attribute__((visibility("default")))
+
+/* ---- limits: one table, docs/hccl.rst shows it ---- */
+
+#define HCL_RANKS_MAX           65536u
+#define HCL_THREADS_MAX         200u     /* in a communicator */
+#define HCL_NOTIFIES_MAX        65536u   /* of threads, in a communicator */
+#define HCL_THREAD_NOTIFY_MAX   65535u   /* argument of one thread */
+#define HCL_DED_NOTIFY_MAX      64u
+#define HCL_EXPORT_MAX          40u
+#define HCL_CHANNELS_CALL_MAX   1048576u
+#define HCL_CHANNEL_NOTIFY_MAX  64u
+#define HCL_MEMS_MAX            256u     /* a channel gives to its peer */
+#define HCL_EXCHANGE_MAX        65536u   /* bytes of exchange info */
+#define HCL_DEVICES_MAX         65u
+#define HCL_ALLOC_THREADS_MAX   1000u    /* HcommThreadAlloc */
+#define HCL_REGNAME_MAX         160u
+
+/* ---- errors ---- */
+
+/*
+ * Set the calling thread's recent error (aclGetRecentErrMsg) and return @rc:
+ *   return hcl_fail(HCCL_E_PARA, "EI0003", "...", ...);
+ */
+HcclResult hcl_fail(HcclResult rc, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* EI0003 in its published parts. */
+HcclResult hcl_bad(HcclResult rc, const char *call, const char *param,
+                   const char *expect, const char *value_fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+HcclResult hcl_null(const char *call, const char *param);
+/* A driver call failed with @rc (-errno): names @what, adds its text. */
+HcclResult hcl_driver(int rc, const char *what);
+HcclResult hcl_acl(aclError rc, const char *what);
+const char *hcl_engine_name(CommEngine engine);
+const char *hcl_protocol_name(CommProtocol protocol);
+void hcl_log(int level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- environment, read once ---- */
+
+typedef struct hcl_env {
+    uint32_t buffer_mib;
+    uint32_t connect_timeout;    /* s, without the 20 s */
+    float exec_timeout;          /* s */
+    uint32_t expansion;          /* as HcclCommConfig.hcclOpExpansionMode */
+    uint32_t ub_timeout;         /* class 0..31 */
+    bool task_exception;
+    bool inconsistent_check;
+    char if_ip[64];
+    char ifname[256];
+    int family;                  /* AF_INET, AF_INET6 */
+    struct { uint16_t first, last; } ports[16];
+    unsigned port_ranges;
+    bool ports_by_user;
+} hcl_env;
+
+/* HCCL_E_PARA with EI0001 if a value is wrong. */
+HcclResult hcl_env_get(const hcl_env **env);
+uint64_t hcl_now_ns(void);
+/* Absolute time (hcl_now_ns) when a set-up wait ends. */
+uint64_t hcl_connect_deadline(void);
+uint32_t hcl_connect_limit(void);    /* seconds, for messages */
+
+/* ---- handles ---- */
+
+enum hcl_kind {
+    HCL_COMM = 1, HCL_THREAD, HCL_MEM, HCL_ENDPOINT, HCL_EPMEM, HCL_CHANNEL,
+    HCL_SYMWIN,
+};
+
+uint64_t hcl_handle_new(enum hcl_kind kind, void *object);
+/* Under a number chosen by the caller: device objects. */
+int hcl_handle_add(uint64_t handle, enum hcl_kind kind, void *object);
+void *hcl_handle_get(uint64_t handle, enum hcl_kind kind);
+void hcl_handle_drop(uint64_t handle);
+
+/* ---- talking to other ranks ---- */
+
+#define HCL_NONCE   16
+#define HCL_KEY     128
+#define HCL_IP_LEN  48
+
+/* One rank, as all others know it. Goes over the wire as it is. */
+typedef struct hcl_rank_info {
+    uint32_t rank;
+    uint32_t device;             /* physical id in its guest */
+    uint32_t card_index;         /* in the fabric */
+    uint32_t pid;
+    uint64_t fabric;
+    uint64_t host_id;            /* the same for all processes of a guest */
+    uint8_t eid[A350_EID_LEN];
+    char ip[HCL_IP_LEN];
+    uint32_t port;
+    uint32_t reserved;
+} hcl_rank_info;
+
+/* What must be equal on all ranks of a communicator. */
+typedef struct hcl_settings {
+    uint32_t buffer_mib;
+    uint32_t expansion;
+    uint32_t sq_depth;
+    uint32_t n_ranks;
+    char name[COMM_NAME_MAX_LENGTH];
+    char version[32];
+} hcl_settings;
+
+typedef struct hcl_mail {
+    struct hcl_mail *next;
+    uint32_t src, kind, len;
+    char key[HCL_KEY];
+    uint8_t data[];
+} hcl_mail;
+
+enum hcl_mail_kind {
+    HCL_MAIL_OFFER = 1,          /* channel */
+    HCL_MAIL_SUBCOMM = 2,
+    HCL_MAIL_SYMWIN = 3,
+};
+
+typedef struct hcl_box hcl_box;
+
+/* Where this process is reached; starts the server at the first call. */
+HcclResult hcl_server_start(char ip[HCL_IP_LEN], uint32_t *port);
+uint64_t hcl_host_id(void);
+HcclResult hcl_random(void *buf, size_t len);
+
+/* A session that waits for all ranks' hello; ends by itself. */
+HcclResult hcl_root_open(uint8_t nonce[HCL_NONCE]);
+/* For rank tables: the nonce is a digest all ranks know. */
+HcclResult hcl_root_open_as(const uint8_t nonce[HCL_NONCE]);
+/*
+ * Says hello at @ip:@port and waits for the table of all ranks. @table is
+ * allocated. @ports_to_try > 1: the following ports too.
+ */
+HcclResult hcl_root_join(const char *ip, uint32_t port, uint32_t ports_to_try,
+                         const uint8_t nonce[HCL_NONCE],
+                         const hcl_settings *set, const hcl_rank_info *self,
+                         hcl_rank_info **table, uint64_t deadline);
+
+hcl_box *hcl_box_new(const uint8_t nonce[HCL_NONCE], uint32_t rank);
+void hcl_box_free(hcl_box *box);
+/* Puts a message into the box of @to. */
+HcclResult hcl_mail_send(const hcl_rank_info *to, uint32_t from,
+                         const uint8_t nonce[HCL_NONCE], uint32_t kind,
+                         const char *key, const void *data, uint32_t len,
+                         uint64_t deadline);
+/* Takes the message of @src with @key out of the box; NULL: deadline. */
+hcl_mail *hcl_mail_take(hcl_box *box, uint32_t src, uint32_t kind,
+                        const char *key, uint64_t deadline);
+/* Key of any other message of @src and @kind, for explanations. */
+bool hcl_mail_other(hcl_box *box, uint32_t src, uint32_t kind,
+                    char key[HCL_KEY]);
+
+/* ---- objects of a communicator ---- */
+
+typedef struct hcl_notifies {
+    uint32_t num, cap;
+    uint32_t *ids;
+} hcl_notifies;
+
+/* A thread of either side. The side is told by @sq and @stream. */
+typedef struct hcl_thread {
+    struct hcl_thread *next;
+    struct hcl_comm *comm;          /* NULL: HcommThreadAlloc */
+    a350_card *card;
+    CommEngine engine;
+    uint32_t index;
+    uint64_t host;               /* handle for the host; 0: not exported */
+    uint64_t device;             /* handle for kernels = address; 0: not yet */
+    a350_sq *sq;                 /* device threads */
+    aclrtStream stream;          /* host threads */
+    a350_stream *s;
+    bool own_stream, stream_gone, waits;
+    uint64_t ids_addr;           /* the notify ids' copy in HBM */
+    hcl_notifies notify;
+    int errors_told;
+} hcl_thread;
+
+typedef struct hcl_mem {
+    struct hcl_mem *next;
+    uint64_t handle;
+    char tag[HCCL_RES_TAG_MAX_LEN + 1];
+    CommMem mem;
+    uint64_t base, length;       /* registered */
+    uint32_t token_id, token_value;
+    bool mapped;                 /* host memory that we pinned */
+} hcl_mem;
+
+typedef struct hcl_ctx {
+    struct hcl_ctx *next;
+    char tag[HCCL_RES_TAG_MAX_LEN + 1];
+    CommEngine engine;
+    bool device;
+    void *addr;
+    uint64_t size;
+} hcl_ctx;
+
+typedef struct hcl_channel {
+    struct hcl_channel *next;
+    struct hcl_comm *comm;          /* NULL: HcommChannelCreate */
+    char key[HCL_KEY];
+    CommEngine engine;
+    CommProtocol protocol;
+    uint32_t peer, notify_num;
+    uint64_t device;             /* handle: a350_channel_obj */
+    a350_card *card;
+    a350_jetty jetty;
+    uint32_t notify_first, drain_notify;
+    uint32_t notify_token, notify_token_value;
+    uint64_t local_mems, remote_mems;    /* tables in HBM */
+    uint32_t mem_num;
+    CommMem *mems;               /* what the peer gave */
+    a350_mem_token *tokens;
+    char **tags;
+    void *exchange;              /* the peer's exchange info */
+    uint32_t exchange_len;
+} hcl_channel;
+
+typedef struct hcl_win {
+    struct hcl_win *next;
+    uint64_t handle;             /* device address of a350_symwin_obj */
+    uint64_t addr, size;
+    uint64_t peers;              /* its table in HBM */
+    hcl_mem *mem;
+} hcl_win;
+
+typedef struct hcl_comm {
+    struct hcl_comm *next;       /* all live ones */
+    uint64_t handle;
+    int refs;
+    bool destroyed;
+    char name[COMM_NAME_MAX_LENGTH];
+    uint32_t rank, n_ranks;
+    hcl_rank_info *table;
+    uint8_t nonce[HCL_NONCE];
+    hcl_box *box;
+    int32_t device;              /* user id */
+    a350_card *card;
+    HcclCommConfig config;
+    hcl_settings set;
+    bool world;                  /* may be split */
+    struct hcl_comm *parent;
+
+    uint64_t buffer, buffer_size;
+    hcl_mem *buffer_mem;
+    uint64_t drain_const;        /* 8 bytes {1, 0} for the peers' drains */
+    uint32_t drain_token, drain_token_value;
+    uint64_t object;             /* a350_comm_obj */
+
+    pthread_mutex_t lock;        /* everything below */
+    hcl_thread *device_threads, *host_threads, *stream_threads;
+    uint32_t n_device_threads, n_host_threads, n_stream_threads, n_notifies;
+    hcl_thread *dedicated;
+    hcl_mem *mems, *dev_mems;
+    uint32_t n_mems;
+    hcl_ctx *ctxs;
+    hcl_win *wins;
+    void *exchange;
+    uint32_t exchange_len;
+    HcclCommStatus status;
+    HcclResult async_error;
+    char first_error[512];
+
+    pthread_mutex_t chan_lock;
+    hcl_channel *channels;
+
+    uint32_t *scratch;           /* arrays that rank graph queries give */
+    CommLink *links;
+} hcl_comm;
+
+/* Looks a communicator up and takes a reference; sets *@rc otherwise. */
+hcl_comm *hcl_comm_get(HcclComm comm, const char *call, HcclResult *rc);
+void hcl_comm_put(hcl_comm *c);
+HcclResult hcl_comm_create(const char *name, bool world, hcl_comm *parent,
+                           const uint8_t nonce[HCL_NONCE], hcl_box *box,
+                           hcl_rank_info *table, const hcl_settings *set,
+                           uint32_t rank, const HcclCommConfig *config,
+                           HcclComm *out);
+/* Fills @set and @self for the current device; checks @config. */
+HcclResult hcl_comm_prepare(const char *call, const HcclCommConfig *config,
+                            uint32_t n_ranks, uint32_t rank,
+                            const char *default_name, hcl_settings *set,
+                            hcl_rank_info *self, a350_card **card);
+bool hcl_comm_name_taken(int32_t device, const char *name);
+hcl_comm *hcl_comm_by_name(int32_t device, const char *name);
+HcclResult hcl_comm_destroy(HcclComm comm);
+HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
+                              uint32_t rank, const HcclCommConfig *config,
+                              HcclComm *comm, const char *call);
+HcclResult hcl_init_cluster(const char *path, uint32_t rank,
+                            const HcclCommConfig *config, HcclComm *comm,
+                            const char *call);
+
+/* Group: true if the call was queued (and *@rc set). */
+bool hcl_group_active(void);
+
+/* ---- threads, channels ---- */
+
+hcl_thread *hcl_thread_get(uint64_t handle);
+HcclResult hcl_thread_new_device(a350_card *card, hcl_comm *c,
+                                 CommEngine engine, uint32_t index,
+                                 uint32_t notifies, hcl_thread **out);
+HcclResult hcl_thread_new_host(a350_card *card, hcl_comm *c, CommEngine engine,
+                               aclrtStream stream, uint32_t index,
+                               uint32_t notifies, hcl_thread **out);
+HcclResult hcl_thread_export_host(hcl_thread *t);
+HcclResult hcl_thread_export_device(hcl_thread *t);
+void hcl_thread_free(hcl_thread *t);
+HcclResult hcl_thread_grow(hcl_thread *t, uint32_t notifies);
+
+void hcl_channel_free(hcl_channel *ch);
+hcl_channel *hcl_channel_find(hcl_comm *c, ChannelHandle handle);
+
+HcclResult hcl_mem_register(a350_card *card, const char *call, const char *tag,
+                            const CommMem *mem, hcl_mem **out);
+void hcl_mem_release(a350_card *card, hcl_mem *m);
+void hcl_symwin_fill(hcl_comm *c, hcl_channel *ch);
+void hcl_symwin_free_all(hcl_comm *c);
+void hcl_ctx_free_all(hcl_comm *c);
+
+/* What both ends of a channel tell each other (channel_wire.c). */
+typedef struct hcl_offer_mem {
+    uint64_t addr, size;         /* what the user sees */
+    uint64_t base, length;       /* what is registered */
+    uint32_t token_id, token_value;
+    uint32_t type, reserved;
+    char tag[HCCL_RES_TAG_MAX_LEN + 1];
+} hcl_offer_mem;
+
+typedef struct hcl_offer {
+    uint32_t magic, version;
+    uint32_t rank, peer, engine, protocol;
+    uint32_t notify_num, jetty_id;
+    uint8_t eid[A350_EID_LEN];
+    uint64_t notify_addr[A350_CHANNEL_NOTIFY_MAX];
+    uint32_t notify_token, notify_token_value;
+    a350_mem_token drain;
+    char lib_version[32];
+    uint32_t mem_num, exchange_len;
+    /* hcl_offer_mem[mem_num], then exchange_len bytes */
+} hcl_offer;
+#define HCL_OFFER_MAGIC 0x5246464fu
+
+#define HCL_LIB_VERSION "atlas350-1"
+
+/* Resources of this side, before the peer is known. */
+HcclResult hcl_channel_prepare(hcl_channel *ch, uint32_t rank, uint32_t depth,
+                               const char *comm_name,
+                               const uint8_t peer_eid[A350_EID_LEN]);
+HcclResult hcl_offer_make(hcl_channel *ch, uint32_t rank, hcl_mem *const *mems,
+                          uint32_t n, const void *exchange, uint32_t ex_len,
+                          const a350_mem_token *drain, hcl_offer **offer,
+                          uint32_t *len);
+/* Checks what the peer sent, then builds the object kernels use. */
+HcclResult hcl_channel_connect(hcl_channel *ch, uint32_t rank,
+                               const hcl_offer *offer, uint32_t len,
+                               const uint8_t peer_eid[A350_EID_LEN],
+                               hcl_mem *const *mems, uint32_t n,
+                               uint64_t comm_object);
+
+/* Runs a function of the device library with @args; waits for it. */
+HcclResult hcl_device_call(a350_card *card, const char *function,
+                           const void *args, size_t len);
+
+#endif /* HCCL_INTERNAL_H */
