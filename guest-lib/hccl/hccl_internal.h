@@ -44,6 +44,8 @@
 /* Other library's calls; an exported symbol that no public header declares. */
 #define HCL_EXPORT __attribute__((visibility("default")))
 
+typedef struct hcl_comm hcl_comm;
+
 /* ---- limits: one table, docs/hccl.rst shows it ---- */
 
 #define HCL_RANKS_MAX           65536u
@@ -206,7 +208,7 @@ typedef struct hcl_notifies {
 /* A thread of either side. The side is told by @sq and @stream. */
 typedef struct hcl_thread {
     struct hcl_thread *next;
-    struct hcl_comm *comm;          /* NULL: HcommThreadAlloc */
+    hcl_comm *comm;                 /* NULL: HcommThreadAlloc */
     a350_card *card;
     CommEngine engine;
     uint32_t index;
@@ -242,7 +244,7 @@ typedef struct hcl_ctx {
 
 typedef struct hcl_channel {
     struct hcl_channel *next;
-    struct hcl_comm *comm;          /* NULL: HcommChannelCreate */
+    hcl_comm *comm;                 /* NULL: HcommChannelCreate */
     char key[HCL_KEY];
     CommEngine engine;
     CommProtocol protocol;
@@ -269,7 +271,7 @@ typedef struct hcl_win {
     hcl_mem *mem;
 } hcl_win;
 
-typedef struct hcl_comm {
+struct hcl_comm {
     struct hcl_comm *next;       /* all live ones */
     uint64_t handle;
     int refs;
@@ -311,7 +313,7 @@ typedef struct hcl_comm {
 
     uint32_t *scratch;           /* arrays that rank graph queries give */
     CommLink *links;
-} hcl_comm;
+};
 
 /* Looks a communicator up and takes a reference; sets *@rc otherwise. */
 hcl_comm *hcl_comm_get(HcclComm comm, const char *call, HcclResult *rc);
