@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process's one TCP server, and the client side of its protocol.
+ *
+ * The server thread reads whole frames without blocking and hands them to the
+ * root sessions (root.c) and the mailboxes (mail.c). It answers with short
+ * frames only, except for the rank table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "net.h"
+
+#define SEND_LIMIT_NS   (10ull * 1000000000ull)
+#define IDLE_LIMIT_NS   (30ull * 1000000000ull)  /* a frame not completed */
+
+struct hcl_conn {
+    int fd;
+    bool closing;
+    uint64_t since;              /* when the frame in progress began; 0: none */
+    size_t have, want;
+    hcl_frame head;
+    uint8_t *body;
+    char peer[HCL_IP_LEN + 8];
+};
+
+static struct {
+    pthread_mutex_t lock;
+    bool running;
+    pid_t pid;
+    int listen_fd;
+    char ip[HCL_IP_LEN];
+    uint32_t port;
+    hcl_conn **conn;
+    size_t n, cap;
+} srv = { .lock = PTHREAD_MUTEX_INITIALIZER, .listen_fd = -1 };
+
+/* ---- sockets ---- */
+
+static int poll_until(int fd, short events, uint64_t deadline)
+{
+    for (;;) {
+        struct pollfd p = { .fd = fd, .events = events };
+        uint64_t now = hcl_now_ns();
+        uint64_t ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
+        int rc = poll(&p, 1, ms > 60000 ? 60000 : (int)ms);
+
+        if (rc > 0) {
+            return 0;
+        }
+        if (rc < 0 && errno != EINTR) {
+            return -errno;
+        }
+        if (hcl_now_ns() >= deadline) {
+            return -ETIMEDOUT;
+        }
+    }
+}
+
+static int write_all(int fd, const void *data, size_t len, uint64_t deadline)
+{
+    const char *p = data;
+
+    while (len) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        int rc;
+
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+            continue;
+        }
+        if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            return -errno;
+        }
+        rc = poll_until(fd, POLLOUT, deadline);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int read_all(int fd, void *data, size_t len, uint64_t deadline)
+{
+    char *p = data;
+
+    while (len) {
+        ssize_t n = recv(fd, p, len, MSG_DONTWAIT);
+        int rc;
+
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+            continue;
+        }
+        if (n == 0) {
+            return -ECONNRESET;
+        }
+        if (errno != EAGAIN && errno != EINTR) {
+            return -errno;
+        }
+        rc = poll_until(fd, POLLIN, deadline);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int hcl_net_send(int fd, uint16_t type, const void *head, uint32_t head_len,
+                 const void *data, uint32_t len, uint64_t deadline)
+{
+    hcl_frame f = { HCL_FRAME_MAGIC, HCL_FRAME_VERSION, type, head_len + len,
+                    0 };
+    int rc = write_all(fd, &f, sizeof(f), deadline);
+
+    if (!rc && head_len) {
+        rc = write_all(fd, head, head_len, deadline);
+    }
+    if (!rc && len) {
+        rc = write_all(fd, data, len, deadline);
+    }
+    return rc;
+}
+
+int hcl_net_recv(int fd, uint16_t *type, void **data, uint32_t *len,
+                 uint64_t deadline)
+{
+    hcl_frame f;
+    void *body;
+    int rc = read_all(fd, &f, sizeof(f), deadline);
+
+    if (rc) {
+        return rc;
+    }
+    if (f.magic != HCL_FRAME_MAGIC || f.version != HCL_FRAME_VERSION ||
+        f.length > HCL_FRAME_MAX) {
+        return -EPROTO;
+    }
+    body = malloc(f.length + 1u);
+    if (!body) {
+        return -ENOMEM;
+    }
+    rc = read_all(fd, body, f.length, deadline);
+    if (rc) {
+        free(body);
+        return rc;
+    }
+    ((char *)body)[f.length] = '\0';
+    *type = f.type;
+    *data = body;
+    *len = f.length;
+    return 0;
+}
+
+static socklen_t make_addr(const char *ip, uint32_t port,
+                           struct sockaddr_storage *sa)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)sa;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)sa;
+
+    memset(sa, 0, sizeof(*sa));
+    if (inet_pton(AF_INET, ip, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+        return sizeof(*v4);
+    }
+    if (inet_pton(AF_INET6, ip, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons((uint16_t)port);
+        return sizeof(*v6);
+    }
+    return 0;
+}
+
+int hcl_net_connect(const char *ip, uint32_t port, uint64_t deadline, int *err)
+{
+    struct sockaddr_storage sa;
+    socklen_t len = make_addr(ip, port, &sa), n = sizeof(*err);
+    int fd, on = 1, rc;
+
+    if (!len) {
+        *err = EINVAL;
+        return -1;
+    }
+    fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        *err = errno;
+        return -1;
+    }
+    *err = 0;
+    if (connect(fd, (struct sockaddr *)&sa, len) && errno != EINPROGRESS) {
+        *err = errno;
+    }
+    if (!*err) {
+        rc = poll_until(fd, POLLOUT, deadline);
+        if (rc) {
+            *err = -rc;
+        } else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, err, &n)) {
+            *err = errno;
+        }
+    }
+    if (*err) {
+        close(fd);
+        return -1;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return fd;
+}
+
+/* ---- which address this host shows ---- */
+
+/* HCCL_SOCKET_IFNAME: list of prefixes, ^ excludes, = exact. */
+static bool name_matches(const char *rule, const char *name)
+{
+    bool exclude = rule[0] == '^', exact, hit = false;
+    char list[256], *item, *save = NULL;
+
+    rule += exclude;
+    exact = rule[0] == '=';
+    rule += exact;
+    snprintf(list, sizeof(list), "%s", rule);
+    for (item = strtok_r(list, ",", &save); item;
+         item = strtok_r(NULL, ",", &save)) {
+        hit |= exact ? !strcmp(item, name)
+                     : !strncmp(item, name, strlen(item));
+    }
+    return hit != exclude;
+}
+
+/* Order without a rule: other interfaces by name, docker*, lo. */
+static int rank_of(const char *name)
+{
+    if (!strcmp(name, "lo")) {
+        return 2;
+    }
+    return strncmp(name, "docker", 6) ? 0 : 1;
+}
+
+static bool better(const char *a, const char *b)
+{
+    int ra = rank_of(a), rb = rank_of(b);
+
+    return ra != rb ? ra < rb : strcmp(a, b) < 0;
+}
+
+static bool usable(const struct ifaddrs *i, const hcl_env *env)
+{
+    const struct sockaddr_in6 *v6 = (const void *)i->ifa_addr;
+
+    if (!i->ifa_addr || i->ifa_addr->sa_family != env->family ||
+        !(i->ifa_flags & IFF_UP)) {
+        return false;
+    }
+    if (env->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) {
+        return false;
+    }
+    return !env->ifname[0] || name_matches(env->ifname, i->ifa_name);
+}
+
+static HcclResult choose_address(const hcl_env *env, char ip[HCL_IP_LEN])
+{
+    struct ifaddrs *all, *i, *best = NULL;
+
+    if (env->if_ip[0]) {
+        snprintf(ip, HCL_IP_LEN, "%.47s", env->if_ip);
+        return HCCL_SUCCESS;
+    }
+    if (getifaddrs(&all)) {
+        return hcl_fail(HCCL_E_SYSCALL, "EI0019",
+                        "cannot list network interfaces: %s", strerror(errno));
+    }
+    for (i = all; i; i = i->ifa_next) {
+        if (usable(i, env) && (!best || better(i->ifa_name, best->ifa_name))) {
+            best = i;
+        }
+    }
+    if (best && env->family == AF_INET) {
+        inet_ntop(AF_INET, &((struct sockaddr_in *)best->ifa_addr)->sin_addr,
+                  ip, HCL_IP_LEN);
+    } else if (best) {
+        inet_ntop(AF_INET6,
+                  &((struct sockaddr_in6 *)best->ifa_addr)->sin6_addr, ip,
+                  HCL_IP_LEN);
+    }
+    freeifaddrs(all);
+    if (!best) {
+        return hcl_fail(HCCL_E_NETWORK, "EI0019", "no network interface that "
+                        "is up has an %s address%s%s; set HCCL_IF_IP or "
+                        "HCCL_SOCKET_IFNAME, or bring up lo",
+                        env->family == AF_INET ? "IPv4" : "IPv6",
+                        env->ifname[0] ? " and matches HCCL_SOCKET_IFNAME="
+                                       : "", env->ifname);
+    }
+    return HCCL_SUCCESS;
+}
+
+/* ---- server ---- */
+
+static void conn_free(hcl_conn *c)
+{
+    hcl_root_on_gone(c);
+    close(c->fd);
+    free(c->body);
+    free(c);
+}
+
+int hcl_conn_send(hcl_conn *c, uint16_t type, const void *data, uint32_t len)
+{
+    return hcl_net_send(c->fd, type, NULL, 0, data, len,
+                        hcl_now_ns() + SEND_LIMIT_NS);
+}
+
+void hcl_conn_close_later(hcl_conn *c)
+{
+    c->closing = true;
+}
+
+static int dispatch(hcl_conn *c)
+{
+    switch (c->head.type) {
+    case HCL_F_HELLO:
+        return hcl_root_on_hello(c, c->body, c->head.length);
+    case HCL_F_MAIL:
+        return hcl_mail_on_frame(c, c->body, c->head.length);
+    default:
+        hcl_log(2, "%s sent a frame of unknown type %u", c->peer,
+                c->head.type);
+        return -1;
+    }
+}
+
+static int head_complete(hcl_conn *c)
+{
+    if (c->head.magic != HCL_FRAME_MAGIC ||
+        c->head.version != HCL_FRAME_VERSION ||
+        c->head.length > HCL_FRAME_MAX) {
+        hcl_log(2, "%s is not a rank (magic 0x%x, version %u, length %u)",
+                c->peer, c->head.magic, c->head.version, c->head.length);
+        return -1;
+    }
+    c->body = malloc(c->head.length + 1u);
+    return c->body ? 0 : -1;
+}
+
+/* Reads what is there. Nonzero: the connection ends. */
+static int conn_read(hcl_conn *c)
+{
+    for (;;) {
+        size_t head = sizeof(c->head);
+        bool in_head = c->have < head;
+        uint8_t *to = in_head ? (uint8_t *)&c->head + c->have
+                              : c->body + (c->have - head);
+        size_t want = in_head ? head - c->have
+                              : c->head.length - (c->have - head);
+        ssize_t n = 0;
+
+        if (want) {
+            n = recv(c->fd, to, want, MSG_DONTWAIT);
+            if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+                return 0;
+            }
+            if (n <= 0) {
+                return -1;
+            }
+            if (!c->have) {
+                c->since = hcl_now_ns();
+            }
+            c->have += (size_t)n;
+        }
+        if (in_head && c->have == head && head_complete(c)) {
+            return -1;
+        }
+        if (c->have >= head && c->have == head + c->head.length) {
+            int rc = dispatch(c);
+
+            free(c->body);
+            c->body = NULL;
+            c->have = 0;
+            c->since = 0;
+            if (rc) {
+                return rc;
+            }
+        }
+    }
+}
+
+static void accept_one(void)
+{
+    struct sockaddr_storage sa;
+    socklen_t len = sizeof(sa);
+    int fd = accept4(srv.listen_fd, (struct sockaddr *)&sa, &len,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
+    hcl_conn *c;
+
+    if (fd < 0) {
+        return;
+    }
+    if (srv.n == HCL_CONNS_MAX) {
+        hcl_log(2, "more than %u connections; one is refused", HCL_CONNS_MAX);
+        close(fd);
+        return;
+    }
+    if (srv.n == srv.cap) {
+        size_t cap = srv.cap ? 2 * srv.cap : 64;
+        void *p = realloc(srv.conn, cap * sizeof(*srv.conn));
+
+        if (!p) {
+            close(fd);
+            return;
+        }
+        srv.conn = p;
+        srv.cap = cap;
+    }
+    c = calloc(1, sizeof(*c));
+    if (!c) {
+        close(fd);
+        return;
+    }
+    c->fd = fd;
+    c->since = hcl_now_ns();
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (sa.ss_family == AF_INET) {
+        inet_ntop(AF_INET, &((struct sockaddr_in *)&sa)->sin_addr, c->peer,
+                  HCL_IP_LEN);
+    } else {
+        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&sa)->sin6_addr, c->peer,
+                  HCL_IP_LEN);
+    }
+    srv.conn[srv.n++] = c;
+}
+
+static void sweep(uint64_t now)
+{
+    size_t i = 0;
+
+    while (i < srv.n) {
+        hcl_conn *c = srv.conn[i];
+
+        if (c->closing || (c->since && now > c->since + IDLE_LIMIT_NS)) {
+            srv.conn[i] = srv.conn[--srv.n];
+            conn_free(c);
+        } else {
+            i++;
+        }
+    }
+}
+
+static void *serve(void *unused)
+{
+    struct pollfd *p = NULL;
+    size_t cap = 0, i, n;
+
+    (void)unused;
+    for (;;) {
+        if (cap < srv.n + 1) {
+            void *q = realloc(p, (srv.n + 64) * sizeof(*p));
+
+            if (q) {
+                p = q;
+                cap = srv.n + 64;
+            }
+        }
+        n = srv.n < cap ? srv.n : cap - 1;
+        for (i = 0; i < n; i++) {
+            p[i] = (struct pollfd){ .fd = srv.conn[i]->fd, .events = POLLIN };
+        }
+        p[n] = (struct pollfd){ .fd = srv.listen_fd, .events = POLLIN };
+        if (poll(p, n + 1, 100) > 0) {
+            for (i = 0; i < n; i++) {
+                if (p[i].revents && conn_read(srv.conn[i])) {
+                    srv.conn[i]->closing = true;
+                }
+            }
+            if (p[n].revents) {
+                accept_one();
+            }
+        }
+        hcl_root_tick(hcl_now_ns());
+        sweep(hcl_now_ns());
+    }
+    return NULL;
+}
+
+static int bind_one(const char *ip, uint32_t port)
+{
+    struct sockaddr_storage sa;
+    socklen_t len = make_addr(ip, port, &sa);
+    int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    0);
+    int err;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1024)) {
+        err = errno;
+        close(fd);
+        errno = err;
+        return -1;
+    }
+    return fd;
+}
+
+static HcclResult open_listener(const hcl_env *env)
+{
+    struct sockaddr_storage sa;
+    socklen_t len = sizeof(sa);
+    unsigned r;
+    uint32_t port = 0;
+    int fd = -1;
+
+    for (r = 0; r < env->port_ranges && fd < 0; r++) {
+        for (port = env->ports[r].first;
+             port <= env->ports[r].last && fd < 0; port++) {
+            fd = bind_one(srv.ip, port);
+            if (fd < 0 && errno != EADDRINUSE && errno != EACCES) {
+                break;
+            }
+        }
+    }
+    if (fd < 0 && !env->ports_by_user) {
+        fd = bind_one(srv.ip, 0);
+    }
+    if (fd < 0) {
+        return hcl_fail(HCCL_E_NETWORK, "EI0019", "cannot listen at %s: %s; "
+                        "ports come from HCCL_HOST_SOCKET_PORT_RANGE or "
+                        "HCCL_IF_BASE_PORT, the address from HCCL_IF_IP or "
+                        "HCCL_SOCKET_IFNAME", srv.ip, strerror(errno));
+    }
+    if (getsockname(fd, (struct sockaddr *)&sa, &len)) {
+        close(fd);
+        return hcl_fail(HCCL_E_SYSCALL, "EI0019", "getsockname: %s",
+                        strerror(errno));
+    }
+    srv.port = ntohs(sa.ss_family == AF_INET
+                     ? ((struct sockaddr_in *)&sa)->sin_port
+                     : ((struct sockaddr_in6 *)&sa)->sin6_port);
+    srv.listen_fd = fd;
+    return HCCL_SUCCESS;
+}
+
+/* Under srv.lock. A forked child has no server thread: it starts its own. */
+static HcclResult start(void)
+{
+    const hcl_env *env;
+    pthread_attr_t attr;
+    pthread_t t;
+    HcclResult rc = hcl_env_get(&env);
+    int err;
+
+    if (rc == HCCL_SUCCESS) {
+        rc = choose_address(env, srv.ip);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = open_listener(env);
+    }
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    srv.conn = NULL;
+    srv.n = srv.cap = 0;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    err = pthread_create(&t, &attr, serve, NULL);
+    pthread_attr_destroy(&attr);
+    if (err) {
+        close(srv.listen_fd);
+        return hcl_fail(HCCL_E_SYSCALL, "EI0007", "cannot start the server "
+                        "thread: %s", strerror(err));
+    }
+    srv.running = true;
+    srv.pid = getpid();
+    return HCCL_SUCCESS;
+}
+
+HcclResult hcl_server_start(char ip[HCL_IP_LEN], uint32_t *port)
+{
+    HcclResult rc = HCCL_SUCCESS;
+
+    pthread_mutex_lock(&srv.lock);
+    if (!srv.running || srv.pid != getpid()) {
+        rc = start();
+    }
+    if (rc == HCCL_SUCCESS) {
+        memcpy(ip, srv.ip, HCL_IP_LEN);
+        *port = srv.port;
+    }
+    pthread_mutex_unlock(&srv.lock);
+    return rc;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Root sessions: all ranks of a new communicator say hello to one of them,
+ * which tells everybody who the others are - or, to everybody, why it failed:
+ * a setting that differs, a rank that came twice, ranks that did not come.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "net.h"
+
+typedef struct hello {
+    uint8_t nonce[HCL_NONCE];
+    hcl_settings set;
+    hcl_rank_info info;
+} hello;
+
+typedef struct root {
+    struct root *next;
+    uint8_t nonce[HCL_NONCE];
+    uint64_t deadline;           /* 0: nobody has come yet */
+    hcl_settings set;            /* of the first that came */
+    uint32_t first_rank, n_ranks, have;
+    hcl_rank_info *table;
+    hcl_conn **conn;             /* by rank, NULL: not here */
+} root;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static root *roots;
+
+HcclResult hcl_root_open_as(const uint8_t nonce[HCL_NONCE])
+{
+    root *r;
+
+    pthread_mutex_lock(&lock);
+    for (r = roots; r; r = r->next) {
+        if (!memcmp(r->nonce, nonce, HCL_NONCE)) {
+            break;
+        }
+    }
+    if (!r) {
+        r = calloc(1, sizeof(*r));
+        if (r) {
+            memcpy(r->nonce, nonce, HCL_NONCE);
+            r->next = roots;
+            roots = r;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return r ? HCCL_SUCCESS
+             : hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+}
+
+HcclResult hcl_root_open(uint8_t nonce[HCL_NONCE])
+{
+    HcclResult rc = hcl_random(nonce, HCL_NONCE);
+
+    return rc == HCCL_SUCCESS ? hcl_root_open_as(nonce) : rc;
+}
+
+/* ---- server thread, under the lock ---- */
+
+static void root_end(root *r)
+{
+    root **p;
+    uint32_t i;
+
+    for (p = &roots; *p != r; p = &(*p)->next) {
+    }
+    *p = r->next;
+    for (i = 0; r->conn && i < r->n_ranks; i++) {
+        if (r->conn[i]) {
+            hcl_conn_close_later(r->conn[i]);
+        }
+    }
+    free(r->conn);
+    free(r->table);
+    free(r);
+}
+
+static void tell_failure(hcl_conn *c, uint32_t code, const char *text)
+{
+    char buf[1100];
+
+    memcpy(buf, &code, sizeof(code));
+    snprintf(buf + sizeof(code), sizeof(buf) - sizeof(code), "%s", text);
+    hcl_conn_send(c, HCL_F_FAIL, buf,
+                  (uint32_t)(sizeof(code) + strlen(buf + sizeof(code)) + 1));
+}
+
+static void root_fail(root *r, uint32_t code, const char *text)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->n_ranks; i++) {
+        if (r->conn[i]) {
+            tell_failure(r->conn[i], code, text);
+        }
+    }
+    root_end(r);
+}
+
+/* The published number stands in front: "EI0005 text". */
+static bool settings_differ(const root *r, const hello *h, char *text,
+                            size_t len)
+{
+    const hcl_settings *a = &r->set, *b = &h->set;
+
+#define DIFFER(code, field, fmt)                                            \
+    do {                                                                    \
+        snprintf(text, len, code " communicator %s: " field                 \
+                 " differs between ranks: rank %u has " fmt ", rank %u has "\
+                 fmt, a->name, r->first_rank, VALUE(a), h->info.rank,       \
+                 VALUE(b));                                                 \
+        return true;                                                        \
+    } while (0)
+#define VALUE(s) (s)->n_ranks
+    if (a->n_ranks != b->n_ranks) {
+        DIFFER("EI0005", "nRanks", "%u");
+    }
+#undef VALUE
+#define VALUE(s) (s)->version
+    if (strcmp(a->version, b->version)) {
+        DIFFER("EI0008", "library version", "\"%s\"");
+    }
+#undef VALUE
+#define VALUE(s) (s)->name
+    if (strcmp(a->name, b->name)) {
+        DIFFER("EI0005", "hcclCommName", "\"%s\"");
+    }
+#undef VALUE
+#define VALUE(s) (s)->buffer_mib
+    if (a->buffer_mib != b->buffer_mib) {
+        DIFFER("EI0005", "hcclBufferSize (HCCL_BUFFSIZE)", "%u MiB");
+    }
+#undef VALUE
+#define VALUE(s) (s)->expansion
+    if (a->expansion != b->expansion) {
+        DIFFER("EI0005", "hcclOpExpansionMode (HCCL_OP_EXPANSION_MODE)", "%u");
+    }
+#undef VALUE
+#undef DIFFER
+    return false;
+}
+
+static bool card_taken(const root *r, const hello *h, char *text, size_t len)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->n_ranks; i++) {
+        if (r->conn[i] && r->table[i].fabric == h->info.fabric &&
+            !memcmp(r->table[i].eid, h->info.eid, A350_EID_LEN)) {
+            snprintf(text, len, "EI0015 communicator %s: ranks %u and %u both "
+                     "use card %u of the fabric; one rank for each card",
+                     r->set.name, i, h->info.rank, h->info.card_index);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int root_first(root *r, const hello *h)
+{
+    uint32_t n = h->set.n_ranks;
+
+    if (n == 0 || n > HCL_RANKS_MAX) {
+        return -1;
+    }
+    r->table = calloc(n, sizeof(*r->table));
+    r->conn = calloc(n, sizeof(*r->conn));
+    if (!r->table || !r->conn) {
+        free(r->table);
+        free(r->conn);
+        r->table = NULL;
+        r->conn = NULL;
+        return -1;
+    }
+    r->n_ranks = n;
+    r->set = h->set;
+    r->first_rank = h->info.rank;
+    /* A little before the ranks' own limit, so that they hear the reason. */
+    r->deadline = hcl_connect_deadline() - 300000000ull;
+    return 0;
+}
+
+static void root_done(root *r)
+{
+    uint32_t i, len = (uint32_t)(r->n_ranks * sizeof(*r->table));
+
+    for (i = 0; i < r->n_ranks; i++) {
+        hcl_conn_send(r->conn[i], HCL_F_TABLE, r->table, len);
+    }
+    root_end(r);
+}
+
+static int root_add(root *r, hcl_conn *conn, const hello *h)
+{
+    uint32_t rank = h->info.rank;
+    char text[1024];
+
+    if (!r->n_ranks && root_first(r, h)) {
+        return -1;
+    }
+    if (settings_differ(r, h, text, sizeof(text)) ||
+        card_taken(r, h, text, sizeof(text))) {
+        tell_failure(conn, HCCL_E_PARA, text);
+        root_fail(r, HCCL_E_PARA, text);
+        return -1;
+    }
+    if (rank >= r->n_ranks || r->conn[rank]) {
+        snprintf(text, sizeof(text), "EI0015 communicator %s: rank %u %s",
+                 r->set.name, rank, rank >= r->n_ranks ? "is out of range"
+                                                       : "came twice");
+        tell_failure(conn, HCCL_E_PARA, text);
+        return -1;
+    }
+    r->table[rank] = h->info;
+    r->conn[rank] = conn;
+    if (++r->have == r->n_ranks) {
+        root_done(r);
+    }
+    return 0;
+}
+
+int hcl_root_on_hello(hcl_conn *conn, const uint8_t *data, uint32_t len)
+{
+    hello h;
+    root *r;
+    int rc = -1;
+
+    if (len != sizeof(h)) {
+        return -1;
+    }
+    memcpy(&h, data, sizeof(h));
+    h.set.name[sizeof(h.set.name) - 1] = '\0';
+    h.set.version[sizeof(h.set.version) - 1] = '\0';
+    h.info.ip[sizeof(h.info.ip) - 1] = '\0';
+    pthread_mutex_lock(&lock);
+    for (r = roots; r; r = r->next) {
+        if (!memcmp(r->nonce, h.nonce, HCL_NONCE)) {
+            break;
+        }
+    }
+    if (r) {
+        rc = root_add(r, conn, &h);
+    } else {
+        tell_failure(conn, HCCL_E_NOT_FOUND, "EI0015 this process does not "
+                     "wait for ranks of this communicator (the root "
+                     "information is used up or of another job)");
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+void hcl_root_on_gone(hcl_conn *conn)
+{
+    char text[256];
+    root *r;
+    uint32_t i;
+
+    pthread_mutex_lock(&lock);
+    for (r = roots; r; r = r->next) {
+        for (i = 0; i < r->n_ranks; i++) {
+            if (r->conn[i] == conn) {
+                r->conn[i] = NULL;
+                snprintf(text, sizeof(text), "EI0015 communicator %s: rank %u "
+                         "left while the others were awaited", r->set.name, i);
+                root_fail(r, HCCL_E_REMOTE, text);
+                goto out;
+            }
+        }
+    }
+out:
+    pthread_mutex_unlock(&lock);
+}
+
+static void missing_text(const root *r, char *text, size_t len)
+{
+    size_t n;
+    uint32_t i, shown = 0;
+
+    n = (size_t)snprintf(text, len, "EI0015 communicator %s: %u of %u ranks "
+                         "came within %u s (HCCL_CONNECT_TIMEOUT); missing:",
+                         r->set.name, r->have, r->n_ranks,
+                         hcl_connect_limit());
+    for (i = 0; i < r->n_ranks && n < len; i++) {
+        if (!r->conn[i] && shown++ < 16) {
+            n += (size_t)snprintf(text + n, len - n, " %u", i);
+        }
+    }
+    if (shown > 16 && n < len) {
+        snprintf(text + n, len - n, " and %u more", shown - 16);
+    }
+}
+
+void hcl_root_tick(uint64_t now)
+{
+    char text[1024];
+    root *r;
+
+    pthread_mutex_lock(&lock);
+    for (r = roots; r; r = r->next) {
+        if (r->deadline && now >= r->deadline) {
+            missing_text(r, text, sizeof(text));
+            root_fail(r, HCCL_E_TIMEOUT, text);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- ranks ---- */
+
+static HcclResult join_failed(const char *ip, uint32_t port, int err)
+{
+    return hcl_fail(err == ETIMEDOUT ? HCCL_E_TIMEOUT : HCCL_E_TCP_CONNECT,
+                    "EI0015", "the root at %s:%u: %s (limit %u s, "
+                    "HCCL_CONNECT_TIMEOUT); it has ended, never called "
+                    "HcclGetRootInfo, or the network does not lead there",
+                    ip, port, strerror(err), hcl_connect_limit());
+}
+
+static HcclResult failure_of(const char *reply, uint32_t len)
+{
+    const char *text = reply + sizeof(uint32_t);
+    uint32_t code = HCCL_E_INTERNAL;
+    char number[8] = "EI0015";
+
+    if (len > sizeof(code) + 7) {
+        memcpy(&code, reply, sizeof(code));
+        snprintf(number, sizeof(number), "%.6s", text);
+        text += 7;
+    }
+    return hcl_fail((HcclResult)code, number, "%s", text);
+}
+
+/* Checks what the root sent: every entry is used as it is later. */
+static HcclResult table_ok(const hcl_rank_info *t, uint32_t len, uint32_t n)
+{
+    uint32_t i;
+
+    if (len != (uint64_t)n * sizeof(*t)) {
+        return hcl_fail(HCCL_E_NETWORK, "EI0015", "the root sent a table of "
+                        "%u bytes for %u ranks", len, n);
+    }
+    for (i = 0; i < n; i++) {
+        if (t[i].rank != i || t[i].port > 65535 ||
+            !memchr(t[i].ip, 0, HCL_IP_LEN)) {
+            return hcl_fail(HCCL_E_NETWORK, "EI0015", "entry %u of the root's "
+                            "table is broken", i);
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+static HcclResult join_once(const char *ip, uint32_t port, const hello *h,
+                            hcl_rank_info **table, uint64_t deadline)
+{
+    uint64_t grace = deadline + 1000000000ull;
+    void *reply = NULL;
+    uint16_t type = 0;
+    uint32_t len = 0;
+    HcclResult ret;
+    int fd, err, rc;
+
+    do {
+        fd = hcl_net_connect(ip, port, deadline, &err);
+        if (fd < 0 && err == ECONNREFUSED && hcl_now_ns() < deadline) {
+            return HCCL_E_AGAIN;
+        }
+    } while (fd < 0 && err == EINTR);
+    if (fd < 0) {
+        return join_failed(ip, port, err);
+    }
+    rc = hcl_net_send(fd, HCL_F_HELLO, h, sizeof(*h), NULL, 0, deadline);
+    if (!rc) {
+        rc = hcl_net_recv(fd, &type, &reply, &len, grace);
+    }
+    close(fd);
+    if (rc) {
+        return join_failed(ip, port, -rc);
+    }
+    if (type == HCL_F_TABLE) {
+        ret = table_ok(reply, len, h->set.n_ranks);
+        if (ret == HCCL_SUCCESS) {
+            *table = reply;
+            return ret;
+        }
+    } else {
+        ret = failure_of(reply, len);
+    }
+    free(reply);
+    return ret;
+}
+
+HcclResult hcl_root_join(const char *ip, uint32_t port, uint32_t ports_to_try,
+                         const uint8_t nonce[HCL_NONCE],
+                         const hcl_settings *set, const hcl_rank_info *self,
+                         hcl_rank_info **table, uint64_t deadline)
+{
+    hello h = { .set = *set, .info = *self };
+    /* A root that gave its information listens already. */
+    uint64_t refused = ports_to_try > 1 ? deadline
+                                        : hcl_now_ns() + 3000000000ull;
+    HcclResult rc;
+    uint32_t i;
+
+    memcpy(h.nonce, nonce, HCL_NONCE);
+    for (;;) {
+        for (i = 0; i < ports_to_try; i++) {
+            rc = join_once(ip, port + i, &h, table, deadline);
+            if (rc != HCCL_E_AGAIN &&
+                !(rc == HCCL_E_NOT_FOUND && ports_to_try > 1)) {
+                return rc;
+            }
+        }
+        if (hcl_now_ns() >= refused) {
+            return join_failed(ip, port, ports_to_try > 1 ? ETIMEDOUT
+                                                          : ECONNREFUSED);
+        }
+        usleep(20000);
+    }
+}
