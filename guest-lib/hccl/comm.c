@@ -69,6 +69,20 @@ bool hcl_comm_name_taken(int32_t device, const char *name)
     return hcl_comm_by_name(device, name) != NULL;
 }
 
+hcl_comm *hcl_comm_by_object(uint64_t object)
+{
+    hcl_comm *c;
+
+    pthread_mutex_lock(&lock);
+    for (c = comms; c && c->object != object; c = c->next) {
+    }
+    if (c) {
+        c->refs++;
+    }
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
 static void run_callbacks(hcl_comm *c, HcclCommStatePhase phase)
 {
     callback *all = NULL, *p;
@@ -209,15 +223,6 @@ HcclResult hcl_comm_destroy(HcclComm comm)
     run_callbacks(c, HCCL_COMM_STATE_PHASE_DESTROY_POST);
     comm_free(c);
     return rc;
-}
-
-HcclResult HcclCommDestroy(HcclComm comm)
-{
-    if (!comm) {
-        hcl_log(2, "HcclCommDestroy: comm is nullptr");
-        return HCCL_SUCCESS;
-    }
-    return hcl_comm_destroy(comm);
 }
 
 /* A device that is reset takes its communicators with it. */

@@ -330,6 +330,8 @@ HcclResult hcl_comm_prepare(const char *call, const HcclCommConfig *config,
                             hcl_rank_info *self, a350_card **card);
 bool hcl_comm_name_taken(int32_t device, const char *name);
 hcl_comm *hcl_comm_by_name(int32_t device, const char *name);
+/* Takes a reference. */
+hcl_comm *hcl_comm_by_object(uint64_t object);
 HcclResult hcl_comm_destroy(HcclComm comm);
 HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
                               uint32_t rank, const HcclCommConfig *config,
@@ -338,7 +340,7 @@ HcclResult hcl_init_cluster(const char *path, uint32_t rank,
                             const HcclCommConfig *config, HcclComm *comm,
                             const char *call);
 
-/* Group: true if the call was queued (and *@rc set). */
+/* Between HcclGroupStart and HcclGroupEnd of this thread. */
 bool hcl_group_active(void);
 
 /* ---- threads, channels ---- */

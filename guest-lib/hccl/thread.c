@@ -12,8 +12,13 @@
 #include <string.h>
 #include "hccl_internal.h"
 
-/* Held while a thread is looked up from outside its communicator. */
+/*
+ * Held while a thread is looked up from outside its communicator. Taken
+ * before hcl_comm.lock, never inside it.
+ */
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
+
+static void thread_destroy(hcl_thread *t);
 
 /* ---- notifies ---- */
 
@@ -325,7 +330,7 @@ HcclResult hcl_thread_new_device(a350_card *card, hcl_comm *c,
         rc = make_object(t, A350_THREAD_QUEUE);
     }
     if (rc != HCCL_SUCCESS) {
-        hcl_thread_free(t);
+        thread_destroy(t);
         return rc == HCCL_E_OOM ? HCCL_E_UNAVAIL : rc;
     }
     for (i = 0; i < t->notify.num; i++) {
@@ -405,7 +410,7 @@ HcclResult hcl_thread_new_host(a350_card *card, hcl_comm *c, CommEngine engine,
         rc = notifies_add(t, notifies);
     }
     if (rc != HCCL_SUCCESS) {
-        hcl_thread_free(t);
+        thread_destroy(t);
         return rc;
     }
     for (i = 0; i < t->notify.num; i++) {
@@ -430,14 +435,24 @@ hcl_thread *hcl_thread_get(uint64_t handle)
 
 void hcl_thread_free(hcl_thread *t)
 {
-    a350_thread_obj *o;
-
     pthread_mutex_lock(&life);
     hcl_handle_drop(t->host);
     if (t->device) {
         hcl_handle_drop(t->device);
     }
     pthread_mutex_unlock(&life);
+    thread_destroy(t);
+}
+
+/* Also of a thread that nobody has seen yet. */
+static void thread_destroy(hcl_thread *t)
+{
+    a350_thread_obj *o;
+
+    hcl_handle_drop(t->host);
+    if (t->device) {
+        hcl_handle_drop(t->device);
+    }
     if (t->s && !t->own_stream) {
         a350_stream_off_destroy(t->s, stream_gone,
                                 (void *)(uintptr_t)t->host);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ways to make communicators, and groups of such calls.
+ * spec/api/hccl-control-plane.md §4, §4.4.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "hccl_internal.h"
+
+/* ---- groups ---- */
+
+/*
+ * Inside a group, making and destroying communicators is only noted; the
+ * outermost End runs all of it at the same time, one worker thread for each,
+ * so that one thread may make a communicator on several devices.
+ */
+enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY };
+
+typedef struct work {
+    struct work *next;
+    enum work_kind kind;
+    int32_t device;
+    pthread_t thread;
+    bool started;
+    uint32_t n_ranks, rank;
+    HcclRootInfo info;
+    HcclCommConfig config;
+    HcclComm *comm;
+    HcclComm victim;
+    HcclResult rc;
+    char text[1024];
+} work;
+
+static __thread int depth;
+static __thread work *first, *last;
+
+bool hcl_group_active(void)
+{
+    return depth > 0;
+}
+
+static HcclResult note(work *w)
+{
+    w->device = a350_current_device();
+    if (w->device < 0) {
+        free(w);
+        return hcl_fail(HCCL_E_RUNTIME, "EI0003", "this thread has no current "
+                        "device (aclrtSetDevice)");
+    }
+    if (last) {
+        last->next = w;
+    } else {
+        first = w;
+    }
+    last = w;
+    return HCCL_SUCCESS;
+}
+
+static void *run(void *opaque)
+{
+    work *w = opaque;
+
+    if (aclrtSetDevice(w->device) != ACL_SUCCESS) {
+        w->rc = HCCL_E_RUNTIME;
+    } else if (w->kind == WORK_ROOT_INFO) {
+        w->rc = hcl_init_root_info(w->n_ranks, &w->info, w->rank, &w->config,
+                                   w->comm, "HcclCommInitRootInfo (in a "
+                                   "group)");
+    } else {
+        w->rc = HcclCommDestroy(w->victim);
+    }
+    strncpy(w->text, a350_peek_error(), sizeof(w->text) - 1);
+    return NULL;
+}
+
+HcclResult HcclGroupStart(void)
+{
+    depth++;
+    return HCCL_SUCCESS;
+}
+
+HcclResult HcclGroupEnd(void)
+{
+    HcclResult rc = HCCL_SUCCESS;
+    work *w;
+
+    if (depth == 0) {
+        return hcl_fail(HCCL_E_NOT_SUPPORT, "EI0003", "HcclGroupEnd without "
+                        "HcclGroupStart in this thread");
+    }
+    if (--depth) {
+        return HCCL_SUCCESS;
+    }
+    for (w = first; w; w = w->next) {
+        w->started = !pthread_create(&w->thread, NULL, run, w);
+        w->rc = w->started ? HCCL_SUCCESS : HCCL_E_SYSCALL;
+    }
+    while ((w = first)) {
+        if (w->started) {
+            pthread_join(w->thread, NULL);
+        }
+        if (w->rc != HCCL_SUCCESS && rc == HCCL_SUCCESS) {
+            rc = hcl_fail(w->rc, NULL, "%s", w->text);
+        }
+        first = w->next;
+        free(w);
+    }
+    last = NULL;
+    return rc;
+}
+
+HcclResult HcclGroupStatusGet(bool *isGroup)
+{
+    if (!isGroup) {
+        return hcl_null("HcclGroupStatusGet", "isGroup");
+    }
+    *isGroup = depth > 0;
+    return HCCL_SUCCESS;
+}
+
+HcclResult HcclCommDestroy(HcclComm comm)
+{
+    work *w;
+
+    if (!comm) {
+        hcl_log(2, "HcclCommDestroy: comm is nullptr");
+        return HCCL_SUCCESS;
+    }
+    if (!hcl_group_active()) {
+        return hcl_comm_destroy(comm);
+    }
+    w = calloc(1, sizeof(*w));
+    if (!w) {
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    w->kind = WORK_DESTROY;
+    w->victim = comm;
+    return note(w);
+}
+
+/* ---- root info ---- */
+
+static HcclResult root_info(const char *call, uint32_t n_ranks,
+                            const HcclRootInfo *info, uint32_t rank,
+                            const HcclCommConfig *config, HcclComm *comm)
+{
+    work *w;
+
+    if (!hcl_group_active() || !info || !config || !comm) {
+        return hcl_init_root_info(n_ranks, info, rank, config, comm, call);
+    }
+    w = calloc(1, sizeof(*w));
+    if (!w) {
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    w->kind = WORK_ROOT_INFO;
+    w->n_ranks = n_ranks;
+    w->rank = rank;
+    w->info = *info;
+    w->config = *config;
+    w->comm = comm;
+    return note(w);
+}
+
+HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo,
+                                uint32_t rank, HcclComm *comm)
+{
+    HcclCommConfig config;
+
+    HcclCommConfigInit(&config);
+    return root_info("HcclCommInitRootInfo", nRanks, rootInfo, rank, &config,
+                     comm);
+}
+
+HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
+                                      const HcclRootInfo *rootInfo,
+                                      uint32_t rank,
+                                      const HcclCommConfig *config,
+                                      HcclComm *comm)
+{
+    return root_info("HcclCommInitRootInfoConfig", nRanks, rootInfo, rank,
+                     config, comm);
+}
+
+/* ---- rank table ---- */
+
+HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank,
+                                   HcclComm *comm)
+{
+    HcclCommConfig config;
+
+    HcclCommConfigInit(&config);
+    return hcl_init_cluster(clusterInfo, rank, &config, comm,
+                            "HcclCommInitClusterInfo");
+}
+
+HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo,
+                                         uint32_t rank, HcclCommConfig *config,
+                                         HcclComm *comm)
+{
+    return hcl_init_cluster(clusterInfo, rank, config, comm,
+                            "HcclCommInitClusterInfoConfig");
+}
+
+/* ---- all devices of a process ---- */
+
+typedef struct one {
+    pthread_t thread;
+    bool started;
+    int32_t device;
+    uint32_t n, rank;
+    const HcclRootInfo *info;
+    HcclComm comm;
+    HcclResult rc;
+    char text[1024];
+} one;
+
+static void *init_one(void *opaque)
+{
+    one *o = opaque;
+    HcclCommConfig config;
+
+    HcclCommConfigInit(&config);
+    o->rc = hcl_acl(aclrtSetDevice(o->device), "aclrtSetDevice");
+    if (o->rc == HCCL_SUCCESS) {
+        o->rc = hcl_init_root_info(o->n, o->info, o->rank, &config, &o->comm,
+                                   "HcclCommInitAll");
+    }
+    strncpy(o->text, a350_peek_error(), sizeof(o->text) - 1);
+    return NULL;
+}
+
+static HcclResult check_devices(uint32_t n, const int32_t *devices)
+{
+    uint32_t i, k;
+
+    if (n == 0 || n > HCL_DEVICES_MAX) {
+        return hcl_bad(HCCL_E_PARA, "HcclCommInitAll", "ndev", "1 to 65",
+                       "%u", n);
+    }
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < i; k++) {
+            if (devices[k] == devices[i]) {
+                return hcl_bad(HCCL_E_PARA, "HcclCommInitAll", "devices",
+                               "each device once", "device %d twice",
+                               devices[i]);
+            }
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+static HcclResult run_all(one *all, uint32_t n)
+{
+    HcclResult rc = HCCL_SUCCESS;
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        all[i].started = !pthread_create(&all[i].thread, NULL, init_one,
+                                         &all[i]);
+        all[i].rc = all[i].started ? HCCL_SUCCESS : HCCL_E_SYSCALL;
+    }
+    for (i = 0; i < n; i++) {
+        if (all[i].started) {
+            pthread_join(all[i].thread, NULL);
+        }
+        if (all[i].rc != HCCL_SUCCESS && rc == HCCL_SUCCESS) {
+            rc = hcl_fail(HCCL_E_INTERNAL, NULL, "HcclCommInitAll: device %d: "
+                          "%s", all[i].device, all[i].text);
+        }
+    }
+    for (i = 0; i < n && rc != HCCL_SUCCESS; i++) {
+        if (all[i].comm) {
+            hcl_comm_destroy(all[i].comm);
+        }
+    }
+    return rc;
+}
+
+HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms)
+{
+    int32_t before = a350_current_device();
+    HcclRootInfo info;
+    HcclResult rc;
+    uint32_t i;
+    one *all;
+
+    if (!devices || !comms) {
+        return hcl_null("HcclCommInitAll", devices ? "comms" : "devices");
+    }
+    rc = check_devices(ndev, devices);
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    all = calloc(ndev, sizeof(*all));
+    if (!all) {
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    rc = hcl_acl(aclrtSetDevice(devices[0]), "aclrtSetDevice");
+    if (rc == HCCL_SUCCESS) {
+        rc = HcclGetRootInfo(&info);
+    }
+    for (i = 0; i < ndev; i++) {
+        all[i].device = devices[i];
+        all[i].n = ndev;
+        all[i].rank = i;
+        all[i].info = &info;
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = run_all(all, ndev);
+    }
+    for (i = 0; i < ndev && rc == HCCL_SUCCESS; i++) {
+        comms[i] = all[i].comm;
+    }
+    free(all);
+    if (before >= 0 && before != devices[0]) {
+        aclrtSetDevice(before);
+    }
+    return rc;
+}
