@@ -1,5 +1,5 @@
 # libhcomm.so: communicators and the host side of Hcomm; libhccl.so: the
-# operators; their headers.
+# operators.
 #
 # SPDX-License-Identifier: Apache-2.0
 
@@ -33,19 +33,4 @@ $(PREFIX)/lib64/libhccl.so: $(HCCL_OBJ) $(PREFIX)/lib64/libhcomm.so
 	$(CC) $(CFLAGS) $(HCL_LINK) -Wl,-soname,libhccl.so -o $@ $(HCCL_OBJ) \
 	    -lhcomm -lacl_rt -lpthread
 
-# Headers. Links in include/hccl become files, so that a copy stands alone.
-HCL_HEADERS := $(patsubst $(S)/include/%,$(PREFIX)/include/%, \
-                 $(wildcard $(S)/include/hccl/*.h $(S)/include/hcomm/*.h))
-HCL_PKG_HEADERS := $(patsubst $(S)/include/pkg_inc/%,$(PREFIX)/pkg_inc/%, \
-                     $(wildcard $(S)/include/pkg_inc/*/*.h))
-
-$(HCL_HEADERS): $(PREFIX)/include/%: $(S)/include/%
-	@mkdir -p $(@D)
-	cp -L $< $@
-
-$(HCL_PKG_HEADERS): $(PREFIX)/pkg_inc/%: $(S)/include/pkg_inc/%
-	@mkdir -p $(@D)
-	cp -L $< $@
-
-SDK_TARGETS += $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so \
-               $(HCL_HEADERS) $(HCL_PKG_HEADERS)
+SDK_TARGETS += $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so
