@@ -43,5 +43,7 @@ endef
 .PHONY: sdk-headers
 sdk-headers: $(SDK_PUBLIC) $(SDK_PKG_INC)
 
+ifneq ($(wildcard $(S)/guest-lib/acl/module.mk),)
 $(foreach s,$(SAMPLES_HOST),$(eval $(call sample_host,$(s))))
 $(foreach s,$(SAMPLES_KERNELS),$(eval $(call sample_kernel,$(s))))
+endif

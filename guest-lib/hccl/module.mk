@@ -33,4 +33,6 @@ $(PREFIX)/lib64/libhccl.so: $(HCCL_OBJ) $(PREFIX)/lib64/libhcomm.so
 	$(CC) $(CFLAGS) $(HCL_LINK) -Wl,-soname,libhccl.so -o $@ $(HCCL_OBJ) \
 	    -lhcomm -lacl_rt -lpthread
 
+ifneq ($(wildcard $(S)/guest-lib/acl/module.mk),)
 SDK_TARGETS += $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so
+endif
