@@ -86,3 +86,49 @@ $(PREFIX)/firmware/atlas350-firmware.elf: $(FW_ELF)
 	cp $< $@
 
 SDK_TARGETS += $(PREFIX)/firmware/atlas350-firmware.elf
+
+# The card's log library, and the compiler wrappers that link kernels with it.
+FW_DLOG := $(B)/firmware/lib/libunified_dlog.so
+FW_ROM_LIBS += $(FW_DLOG)
+
+$(FW_DLOG): $(S)/firmware/dlog/dlog.c $(FW_HDR)
+	@mkdir -p $(@D)
+	$(RVCC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -fvisibility=hidden \
+	    $(FW_INC) -I$(S)/firmware/sdk/include -shared -Wl,-z,defs \
+	    -Wl,-soname,libunified_dlog.so -o $@ $<
+
+$(PREFIX)/lib64/device/lib64/libunified_dlog.so: $(FW_DLOG)
+	@mkdir -p $(@D)
+	cp $< $@
+
+FW_SDK_HDR := $(addprefix $(PREFIX)/include/aicpu/,dlog_pub.h aicpu_api.h)
+$(FW_SDK_HDR): $(PREFIX)/include/aicpu/%: $(S)/firmware/sdk/include/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+FW_WRAP = sed -e 's/@NAME@/$(1)/g;s/@EXT@/$(2)/g;s/@EXTRA@/$(3)/g' \
+    -e 's/@COMPILER@/riscv64-linux-gnu-$(1)/g' \
+    -e 's/@PACKAGE@/$(1)-riscv64-linux-gnu/g' $< >$@ && chmod +x $@
+
+$(PREFIX)/bin/atlas350-aicpu-gcc: $(S)/firmware/sdk/atlas350-aicpu-gcc.in
+	@mkdir -p $(@D)
+	$(call FW_WRAP,gcc,c,)
+
+$(PREFIX)/bin/atlas350-aicpu-g++: $(S)/firmware/sdk/atlas350-aicpu-gcc.in
+	@mkdir -p $(@D)
+	$(call FW_WRAP,g++,cc,-fno-gnu-unique)
+
+$(PREFIX)/lib64/pkgconfig/atlas350-aicpu.pc: $(S)/firmware/sdk/atlas350-aicpu.pc
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(PREFIX)/lib64/cmake/atlas350/aicpu-toolchain.cmake: \
+    $(S)/firmware/sdk/aicpu-toolchain.cmake
+	@mkdir -p $(@D)
+	cp $< $@
+
+FW_SDK := $(PREFIX)/bin/atlas350-aicpu-gcc $(PREFIX)/bin/atlas350-aicpu-g++ \
+    $(PREFIX)/lib64/device/lib64/libunified_dlog.so $(FW_SDK_HDR) \
+    $(PREFIX)/lib64/pkgconfig/atlas350-aicpu.pc \
+    $(PREFIX)/lib64/cmake/atlas350/aicpu-toolchain.cmake
+SDK_TARGETS += $(FW_SDK)

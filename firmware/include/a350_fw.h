@@ -31,7 +31,8 @@ enum a350_fw_sys {
     A350_SYS_LOG = 0x350b,         /* (level, text, length) */
     A350_SYS_RESTART = 0x350c,     /* (text) new runtime once all is idle */
     A350_SYS_STATS = 0x350d,       /* (a350_fw_stats *) */
-    A350_SYS_LAST = 0x350d,
+    A350_SYS_BLOCK = 0x350e,       /* () block id | block count << 32 */
+    A350_SYS_LAST = 0x350e,
 };
 
 /* One launch, as A350_SYS_NEXT gives it out. */

@@ -504,6 +504,8 @@ int64_t sys_private(struct core *c, struct thread *t, uint64_t nr,
         return sys_restart(t, a[0]);
     case A350_SYS_STATS:
         return sys_stats(a[0]);
+    case A350_SYS_BLOCK:
+        return (int64_t)(t->call.blk_id | (uint64_t)t->call.blk_dim << 32);
     default:
         return -ENOSYS;
     }

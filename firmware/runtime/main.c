@@ -261,7 +261,9 @@ static void fail(const char *what, const char *why)
 /* Libraries that kernels find without asking: bound for all to see. */
 static void preload(void)
 {
-    static const char *const name[] = { "libccl_kernel.so" };
+    static const char *const name[] = {
+        "libccl_kernel.so", "libunified_dlog.so",
+    };
 
     for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
         void *h = dlopen(name[i], RTLD_LAZY | RTLD_GLOBAL);
@@ -269,7 +271,9 @@ static void preload(void)
         if (!h) {
             fail("cannot load the device library", dlerror());
         }
-        *(void **)&kernel_enter = dlsym(h, "a350_hcomm_kernel_enter");
+        if (!kernel_enter) {
+            *(void **)&kernel_enter = dlsym(h, "a350_hcomm_kernel_enter");
+        }
     }
 }
 
