@@ -47,12 +47,12 @@ static bool elf_load(const struct file *f, struct loaded *out)
     if (!out->base) {
         return false;
     }
+    /* All of it: the dynamic linker takes the rest of its last page as zero. */
+    memset((void *)out->base, 0, (end + PAGE - 1) & ~(PAGE - 1));
     for (int i = 0; i < eh->e_phnum; i++) {
-        uint8_t *to = (uint8_t *)out->base + ph[i].p_vaddr;
-
         if (ph[i].p_type == PT_LOAD) {
-            memcpy(to, f->data + ph[i].p_offset, ph[i].p_filesz);
-            memset(to + ph[i].p_filesz, 0, ph[i].p_memsz - ph[i].p_filesz);
+            memcpy((uint8_t *)out->base + ph[i].p_vaddr,
+                   f->data + ph[i].p_offset, ph[i].p_filesz);
         }
     }
     out->entry = out->base + eh->e_entry;

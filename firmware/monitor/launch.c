@@ -222,6 +222,7 @@ static bool enter_crash(struct core *c, struct thread *t)
 {
     uint64_t sp = (t->crash_stack + t->crash_size - SIGFRAME_SIZE) & ~15ull;
     static const uint32_t tramp[2] = { 0x08b00893, 0x00000073 };
+    uint64_t regs[32];
 
     if (!t->crash_entry || !user_range(t->crash_stack, t->crash_size) ||
         t->crash_size < SIGFRAME_SIZE + 8192 ||
@@ -229,16 +230,23 @@ static bool enter_crash(struct core *c, struct thread *t)
         return false;
     }
     memset((void *)sp, 0, SIGFRAME_SIZE);
-    user_put(sp + SIGINFO_SIZE + UC_REGS, t->x, 32 * 8);
+    memcpy(regs, c->exc.x, sizeof(regs));
+    /* After a jump into nowhere, the caller is all that can be found. */
+    regs[0] = page_flags(c->exc.pc) ? c->exc.pc : regs[1];
+    user_put(sp + SIGINFO_SIZE + UC_REGS, regs, sizeof(regs));
     user_put(sp + SIGFRAME_SIZE - 16, tramp, 8);
     t->x[1] = sp + SIGFRAME_SIZE - 16;
     t->x[2] = sp;
     t->x[10] = t->crash_buf;
     t->x[11] = sp;
+    t->x[12] = t->crash_level;
     t->x[0] = t->crash_entry;
-    t->state = T_RUN;
     t->guard_lo = t->guard_hi = 0;
-    set_guard(c, t);
+    if (c->cur == t) {
+        set_guard(c, t);
+    } else {
+        t->state = T_READY;      /* it was blocked */
+    }
     return true;
 }
 
@@ -248,8 +256,11 @@ void launch_fault(struct core *c, struct thread *t, uint64_t cause,
 {
     if (t->crashing) {
         mon_log(LOG_WARN, "crash handler of %s trapped: cause %lu, pc 0x%lx, "
-                "address 0x%lx", t->call.function, cause, t->x[0], addr);
-        launch_kill(c, t, true);
+                "address 0x%lx%s", t->call.function, cause, t->x[0], addr,
+                t->crash_level ? ", again" : "");
+        if (++t->crash_level > 1 || !enter_crash(c, t)) {
+            launch_kill(c, t, true);
+        }
         return;
     }
     fill_record(&c->exc, c, t, cause, addr, code, text);
@@ -271,6 +282,7 @@ void launch_fault(struct core *c, struct thread *t, uint64_t cause,
         return;
     }
     t->crashing = true;
+    t->crash_level = 0;
     t->crash_until = am_read(A350_AM_TIME) + CRASH_TIME;
     if (!enter_crash(c, t)) {
         launch_kill(c, t, true);

@@ -19,6 +19,7 @@ void log_text(int level, const char *text, uint64_t len)
     am_write(A350_AM_LOG_LEVEL, (uint64_t)level);
     emit(text, len);
     if (len == 0 || text[len - 1] != '\n') {
+        am_write(A350_AM_LOG_LEVEL, (uint64_t)level);
         emit(newline, 1);
     }
 }

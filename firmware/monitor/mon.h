@@ -64,6 +64,7 @@ struct thread {
     /* the launch it runs */
     bool in_launch;
     bool crashing;           /* its crash entry runs */
+    unsigned crash_level;    /* how often that has trapped */
     uint64_t crash_until;
     uint32_t abort;          /* enum a350_abort asked for */
     uint64_t abort_until;

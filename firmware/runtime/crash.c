@@ -57,10 +57,12 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *arg)
     walk *w = arg;
     int before = 0;
     uint64_t pc = _Unwind_GetIPInfo(ctx, &before);
-
-    if (!w->found) {
-        w->found = pc == w->rec->pc;
+    if (!w->found && (pc == w->rec->pc || pc == w->rec->x[1])) {
+        w->found = true;
         w->rec->frames = 0;
+        if (pc != w->rec->pc) {
+            w->rec->frame[w->rec->frames++] = w->rec->pc;
+        }
     }
     if (w->found) {
         if (w->rec->frames == A350_EXC_FRAMES) {
@@ -71,16 +73,113 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *arg)
     return _URC_NO_REASON;
 }
 
-/* The C library's unwinder knows more than frame pointers do. */
-static void unwind(a350_exc_record *rec)
+static bool has_kernel_frame(const a350_exc_record *rec)
+{
+    for (unsigned i = 0; i < rec->frames; i++) {
+        if (rt_lib_at(rec->frame[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the instruction before @pc a call? */
+static bool after_call(uintptr_t pc)
+{
+    const uint16_t *p = (const uint16_t *)pc;
+    uint32_t insn = p[-2] | (uint32_t)p[-1] << 16;
+
+    return (insn & 0xfff) == 0x0ef || (insn & 0xfff) == 0x0e7 ||
+           ((p[-1] & 0xf07f) == 0x9002 && (p[-1] & 0x0f80));
+}
+
+/* Frame pointers from @fp lead up to the worker's call of the kernel? */
+static bool chain_ok(uintptr_t fp)
+{
+    for (int n = 0; n < 256; n++) {
+        uintptr_t next;
+
+        if (fp == rt_me.kernel_fp) {
+            return true;
+        }
+        if (fp > rt_me.kernel_fp || (fp & 15)) {
+            return false;
+        }
+        next = *(uintptr_t *)(fp - 16);
+        if (next <= fp) {
+            return false;
+        }
+        fp = next;
+    }
+    return false;
+}
+
+static void add_frame(a350_exc_record *rec, uintptr_t pc)
+{
+    if (rec->frames < A350_EXC_FRAMES) {
+        rec->frame[rec->frames++] = pc;
+    }
+}
+
+/*
+ * The C library keeps no frame pointers and has few unwind tables. But it
+ * saves the caller's frame pointer sooner or later, right below a return
+ * address; such a pair, if its chain leads to the worker, gives the kernel's
+ * frame away, and the first return into a kernel before it is the call.
+ */
+static void scan_stack(a350_exc_record *rec)
+{
+    const uintptr_t *p = (const uintptr_t *)(rec->x[2] & ~7ull);
+    const uintptr_t *top = (const uintptr_t *)rt_me.kernel_fp;
+    uintptr_t fp;
+
+    if (p >= top || top - p > (1 << 17)) {
+        return;
+    }
+    for (; p + 1 < top; p++) {
+        fp = p[0];
+        if (fp > (uintptr_t)(p + 1) && fp < rt_me.kernel_fp &&
+            chain_ok(fp) && !(p[1] & 1)) {
+            break;
+        }
+    }
+    if (p + 1 >= top) {
+        return;
+    }
+    for (p++; p < (const uintptr_t *)fp - 2; p++) {
+        if (!(*p & 1) && rt_lib_at(*p) && rt_lib_at(*p - 4) &&
+            after_call(*p) && *p != rt_me.entry) {
+            add_frame(rec, *p);
+            break;
+        }
+    }
+    for (; fp < rt_me.kernel_fp; fp = *(uintptr_t *)(fp - 16)) {
+        add_frame(rec, *(uintptr_t *)(fp - 8));
+    }
+}
+
+/*
+ * The unwinder knows more than frame pointers do. The C library's assembler
+ * routines tell it nothing: they keep no frame, so it starts at the caller.
+ * Functions that never return do not say where they came from: the stack may.
+ */
+static void unwind(a350_exc_record *rec, uint64_t *frame_pc)
 {
     a350_exc_record copy = *rec;
     walk w = { rec, false };
 
     _Unwind_Backtrace(walk_frame, &w);
+    if (w.found && rec->frames == 1 && !has_kernel_frame(rec)) {
+        w.found = false;
+        *frame_pc = rec->x[1];
+        _Unwind_Backtrace(walk_frame, &w);
+    }
     if (!w.found || rec->frames < copy.frames) {
         rec->frames = copy.frames;
         memcpy(rec->frame, copy.frame, sizeof(rec->frame));
+    }
+    if (!has_kernel_frame(rec)) {
+        scan_stack(rec);
     }
 }
 
@@ -140,6 +239,21 @@ static void describe(uint64_t pc, bool call, char *out, size_t n)
     }
 }
 
+/* Frames of the worker that called the kernel say nothing. */
+static void cut_frames(a350_exc_record *rec)
+{
+    unsigned last = 0;
+
+    for (unsigned i = 0; i < rec->frames; i++) {
+        if (rt_lib_at(rec->frame[i])) {
+            last = i + 1;
+        }
+    }
+    if (last) {
+        rec->frames = last;
+    }
+}
+
 /* The first frame in a kernel's own code is what its author looks for. */
 static unsigned guilty_frame(const a350_exc_record *rec)
 {
@@ -154,7 +268,10 @@ static unsigned guilty_frame(const a350_exc_record *rec)
 static void make_readable(a350_exc_record *rec)
 {
     char text[sizeof(rec->text)], where[sizeof(rec->where)];
-    unsigned f = guilty_frame(rec);
+    unsigned f;
+
+    cut_frames(rec);
+    f = guilty_frame(rec);
 
     describe(rec->frames ? rec->frame[f] : rec->pc, f > 0, where,
              sizeof(where));
@@ -162,7 +279,6 @@ static void make_readable(a350_exc_record *rec)
     snprintf(text, sizeof(text), "%.80s of %.60s: %s", rec->kernel,
              base_name(rec->library), rec->text);
     memcpy(rec->text, text, sizeof(text));
-    rt_log(3, "%s, in %s", rec->text, rec->where);
     for (unsigned i = 0; i < rec->frames; i++) {
         describe(rec->frame[i], i > 0, where, sizeof(where));
         rt_log(3, "  #%u 0x%llx %s", i, (unsigned long long)rec->frame[i],
@@ -239,7 +355,6 @@ void rt_crash_entry(a350_fw_crash *crash, void *frame, long level)
     a350_exc_record *rec = &crash->rec;
     int tid = gettid();
 
-    (void)frame;
     rt_me.in_kernel = false;
     for (unsigned i = 0; i < 2; i++) {
         if (rec->cause == A350_EXC_ABORT && strstr(rec->text, no_memory[i])) {
@@ -247,7 +362,8 @@ void rt_crash_entry(a350_fw_crash *crash, void *frame, long level)
         }
     }
     if (level == 0) {
-        unwind(rec);
+        /* The pc that the monitor put into the signal frame it made. */
+        unwind(rec, (uint64_t *)((char *)frame + 128 + 176));
     }
     make_readable(rec);
     rt_write_result(&rt_me.call, A350_AE_TASK_FAIL, rec);

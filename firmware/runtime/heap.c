@@ -38,6 +38,7 @@ typedef struct span {
     uint32_t bytes;              /* of the span */
     uint32_t size;               /* of a block; 0: one block, whole pages */
     uint16_t blocks, free;
+    uint8_t hint;                /* words of used below it are full */
     uint8_t cls, heap;
     bool fresh_any;              /* is on its heap's fresh list */
     bool listed;                 /* is on its class's list */
@@ -225,11 +226,12 @@ static void mark_fresh(heap *h, span *s, unsigned i)
 
 static void *take_block(heap *h, span *s, unsigned cls)
 {
-    unsigned w = 0, i;
+    unsigned w = s->hint, i;
 
     while (s->used[w] == UINT64_MAX) {
         w++;
     }
+    s->hint = (uint8_t)w;
     i = w * 64 + (unsigned)__builtin_ctzll(~s->used[w]);
     s->used[w] |= 1ull << (i % 64);
     if (--s->free == 0) {
@@ -351,6 +353,9 @@ static void give_back(heap *h, span *s, unsigned i)
     s->used[i / 64] &= ~(1ull << (i % 64));
     s->fresh[i / 64] &= ~(1ull << (i % 64));
     s->free++;
+    if (s->hint > i / 64) {
+        s->hint = (uint8_t)(i / 64);
+    }
     if (!s->listed) {
         s->listed = true;
         s->next = h->open[s->cls];

@@ -137,7 +137,15 @@ static bool run_builtin(const a350_fw_call *call, uint32_t *status)
     return true;
 }
 
-static void call_kernel(void *fn)
+static const char *base_name(const char *path)
+{
+    const char *s = strrchr(path, '/');
+
+    return s ? s + 1 : path;
+}
+
+/* Not inlined: its frame ends the backtraces of kernels. */
+static __attribute__((noinline)) void call_kernel(void *fn)
 {
     a350_fw_call *call = &rt_me.call;
     uint32_t v, status;
@@ -146,6 +154,8 @@ static void call_kernel(void *fn)
     if (kernel_enter) {
         kernel_enter();
     }
+    rt_me.kernel_fp = (uintptr_t)__builtin_frame_address(0);
+    rt_me.entry = (uintptr_t)fn;
     rt_me.in_kernel = true;
     v = ((unsigned int (*)(void *))fn)((void *)call->args);
     rt_me.in_kernel = false;
@@ -158,8 +168,8 @@ static void call_kernel(void *fn)
         rt_sys(A350_SYS_END, 0, 0, 0, 0);
         return;
     }
-    snprintf(text, sizeof(text), "kernel %s of %s returned %u", call->function,
-             call->so, v);
+    snprintf(text, sizeof(text), "%s of %s returned %u", call->function,
+             base_name(call->so), v);
     fail_launch(A350_EXC_RETURN, status, v, text);
 }
 

@@ -60,6 +60,8 @@ typedef struct rt_self {
     bool in_kernel;              /* between entering a kernel and its end */
     a350_fw_call call;
     a350_fw_crash crash;
+    uintptr_t entry;             /* of the running kernel */
+    uintptr_t kernel_fp;         /* frame of the worker that called it */
     rt_lib *lib;                 /* library of the running kernel */
     a350_load_param *loading;    /* a350_load is at work on it */
     a350_unload_param *unloading;

@@ -190,7 +190,9 @@ extern "C" unsigned hoard(void *)
 extern "C" unsigned hoard_small(void *)
 {
     for (;;) {
-        sink = *new int(5);
+        int *volatile p = new int(5);
+
+        sink = *p;
     }
 }
 
