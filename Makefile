@@ -11,6 +11,10 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# `make V=1` shows the commands.
+ifndef V
+.SILENT:
+endif
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
@@ -115,6 +119,7 @@ firmware: ## what runs on the card's cores
 .PHONY: sdk
 sdk: ## the SDK under build/sdk
 sdk: $(SDK_TARGETS)
+	@echo "SDK: build/sdk"
 
 .PHONY: install
 install: sdk qemu ## copy SDK, QEMU and launcher to PREFIX
