@@ -1,0 +1,20 @@
+# Programs that tests/bench/*.bench run.
+#
+# SPDX-License-Identifier: Apache-2.0
+
+BENCH_FILES := $(B)/tests/bench/aicpu_loop.native \
+               $(B)/tests/bench/aicpu_loop.rv64 $(B)/tests/bench/copy
+
+$(B)/tests/bench/aicpu_loop.native: $(S)/tests/bench/aicpu_loop.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -o $@ $<
+
+$(B)/tests/bench/aicpu_loop.rv64: $(S)/tests/bench/aicpu_loop.c
+	@mkdir -p $(@D)
+	$(RVCC) -O2 -static -o $@ $<
+
+$(B)/tests/bench/copy: $(S)/tests/bench/copy.c $(PREFIX)/lib64/libacl_rt.so \
+	$(PREFIX)/include/acl/acl_rt.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I$(PREFIX)/include -o $@ $< -L$(PREFIX)/lib64 \
+	    -Wl,-rpath-link,$(PREFIX)/lib64 -lacl_rt
