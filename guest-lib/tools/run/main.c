@@ -85,6 +85,8 @@ static void keep_log(const void *data, size_t len)
     }
 }
 
+static _Noreturn void finish(int status);
+
 static void write_all(int fd, const void *data, size_t len)
 {
     const char *p = data;
@@ -98,8 +100,11 @@ static void write_all(int fd, const void *data, size_t len)
             poll(&pfd, 1, 1000);
             continue;
         }
+        if (n < 0 && errno == EPIPE && fd == 1) {
+            finish(128 + SIGPIPE); /* as the program would have ended */
+        }
         if (n < 0 && errno != EINTR) {
-            return;              /* our reader is gone; the exit code stays */
+            return;
         }
         if (n > 0) {
             p += n;
@@ -570,8 +575,14 @@ static void from_console(void)
 static void from_stdin(void)
 {
     char chunk[RUN_STDIN_CHUNK];
-    ssize_t n = read(0, chunk, sizeof(chunk));
+    ssize_t n;
 
+    if (isatty(0) && tcgetpgrp(0) != getpgrp()) {
+        /* Started in the background: the terminal is not ours to read. */
+        run.stdin_open = false;
+        return;
+    }
+    n = read(0, chunk, sizeof(chunk));
     if (n > 0) {
         run.stdin_busy = true;
         send_frame(RUN_STDIN, chunk, (size_t)n);
