@@ -12,6 +12,7 @@ static const char usage[] =
 "usage: aicpu-run --tohost FILE.elf [--signature FILE]\n"
 "       aicpu-run --linux FILE.elf [ARGUMENT...]\n"
 "       aicpu-run --firmware FILE [--cores N] [--hbm SIZE] [--kernel SPEC]...\n"
+"                 [--script FILE]\n"
 "\n"
 "  --tohost FILE     bare-metal program: machine mode, ends by a write to the\n"
 "                    word at symbol tohost; 1 is a pass, another odd value is\n"
@@ -24,6 +25,11 @@ static const char usage[] =
 "  --kernel SPEC     LIBRARY[,NEEDED...]:FUNCTION[:ARGUMENTS]; LIBRARY is a\n"
 "                    file, or rom/NAME for one in the firmware's archive;\n"
 "                    ARGUMENTS is a file, or hex digits behind '='\n"
+"  --script FILE     commands instead of kernels, one a line ('-': standard\n"
+"                    input): load NAME FILE[,FILE...]; unload NAME; lookup\n"
+"                    NAME FUNCTION; run or start NAME FUNCTION [args=ARGUMENTS]\n"
+"                    [block=I/N] [type=N] [limit=SECONDS]; wait; stats. NAME\n"
+"                    rom/FILE is the archive's, '.' the firmware itself\n"
 "  --limit SECONDS   time limit of each kernel, default none\n"
 "  --parallel        all kernels at once instead of one after another\n"
 "  --repeat N        run the list of kernels N times\n"
@@ -88,6 +94,9 @@ static bool parse_option(RunOptions *o, int opt)
     case 's':
         o->stats = true;
         return true;
+    case 'x':
+        o->script = optarg;
+        return true;
     }
     return false;
 }
@@ -104,6 +113,7 @@ int main(int argc, char **argv)
         { "max-insns", required_argument, NULL, 'm' },
         { "kernel", required_argument, NULL, 'k' },
         { "limit", required_argument, NULL, 'i' },
+        { "script", required_argument, NULL, 'x' },
         { "repeat", required_argument, NULL, 'r' },
         { "parallel", no_argument, NULL, 'p' },
         { "stats", no_argument, NULL, 's' },

@@ -10,6 +10,7 @@
 
 typedef struct RunOptions {
     const char *tohost, *linux_elf, *firmware, *signature;
+    const char *script;
     char **args;                 /* of the program of --linux */
     int num_args;
     uint64_t hbm_size, max_insns;

@@ -11,40 +11,12 @@
 #include "qapi/error.h"
 #include "crypto/random.h"
 #include "hw/atlas350/aicpu.h"
+#include "hw/atlas350/sqe.h"
 #include "cluster.h"
 #include "aicpu-run.h"
+#include "run-card.h"
 
 #define BOOT_TIMEOUT_NS     (60ll * 1000000000)
-#define STRINGS_SIZE        4096
-#define LAUNCHES_MAX        4096
-
-typedef struct RunLaunch {
-    char *spec, *function;
-    uint64_t so, func, args;     /* device addresses */
-    uint32_t args_size;
-    bool done;
-    uint16_t errcode, status;
-    int64_t start, end;
-} RunLaunch;
-
-typedef struct RunCard {
-    const RunOptions *o;
-    A350Cluster *cl;
-    uint64_t base;
-    uint8_t *hbm;
-    uint64_t next;               /* first free offset of HBM */
-    int64_t epoch;
-    QemuMutex lock;
-    QemuCond cond;               /* a launch ended, the firmware's state */
-    QemuCond timer_cond;
-    QemuThread timer;
-    int64_t deadline;
-    bool quit;
-    uint32_t fw_status;
-    RunLaunch launch[LAUNCHES_MAX];
-    unsigned num_launches;
-} RunCard;
-
 /* ---- what the cluster asks for ---- */
 
 static int64_t card_clock(void *opaque)
@@ -157,7 +129,7 @@ static void *timer_thread(void *opaque)
 
 /* ---- HBM ---- */
 
-static uint64_t hbm_alloc(RunCard *rc, uint64_t size, void **p)
+uint64_t run_hbm_alloc(RunCard *rc, uint64_t size, void **p)
 {
     uint64_t off = ROUND_UP(rc->next, 64);
 
@@ -170,10 +142,10 @@ static uint64_t hbm_alloc(RunCard *rc, uint64_t size, void **p)
     return rc->base + off;
 }
 
-static uint64_t hbm_string(RunCard *rc, const char *s)
+uint64_t run_hbm_string(RunCard *rc, const char *s)
 {
     void *p;
-    uint64_t addr = hbm_alloc(rc, strlen(s) + 1, &p);
+    uint64_t addr = run_hbm_alloc(rc, strlen(s) + 1, &p);
 
     memcpy(p, s, strlen(s) + 1);
     return addr;
@@ -190,22 +162,22 @@ static bool hbm_file(RunCard *rc, const char *path, uint64_t *addr,
         fprintf(stderr, "aicpu-run: cannot read '%s'\n", path);
         return false;
     }
-    *addr = hbm_alloc(rc, len, &p);
+    *addr = run_hbm_alloc(rc, len, &p);
     *size = len;
     memcpy(p, data, len);
     return true;
 }
 
 /* A parameter block with its header in front; @data NULL: zeros. */
-static uint64_t hbm_args(RunCard *rc, const void *data, uint64_t size,
+uint64_t run_hbm_args(RunCard *rc, const void *data, uint64_t size,
                          a350_launch_result **result, void **block)
 {
     a350_args_header *h;
     uint64_t res, addr;
     void *p;
 
-    res = hbm_alloc(rc, sizeof(a350_launch_result), (void **)result);
-    addr = hbm_alloc(rc, sizeof(*h) + size, &p);
+    res = run_hbm_alloc(rc, sizeof(a350_launch_result), (void **)result);
+    addr = run_hbm_alloc(rc, sizeof(*h) + size, &p);
     h = p;
     h->magic = A350_ARGS_MAGIC;
     h->args_size = size;
@@ -219,12 +191,13 @@ static uint64_t hbm_args(RunCard *rc, const void *data, uint64_t size,
 
 /* ---- launches ---- */
 
-static void post(RunCard *rc, RunLaunch *l)
+void run_post(RunCard *rc, RunLaunch *l)
 {
     unsigned n = l - rc->launch;
     a350_topic_mbox m = {
-        .h0 = n & 0xff, .blk_dim = 1, .stream_id = n & 0xffff,
-        .task_id = n >> 16, .kernel = 2, .pid = 1,
+        .h0 = n & 0xff, .blk_dim = l->blk_dim ? l->blk_dim : 1,
+        .stream_id = n & 0xffff, .task_id = n >> 16, .blk_id = l->blk_id,
+        .kernel = l->type ? l->type : A350_KERNEL_TYPE_AICPU, .pid = 1,
         .user_data = {
             l->so, l->so >> 32, l->args, (l->args >> 32) | 0xffff0000,
             l->func, l->func >> 32, 0, 0, n, 0,
@@ -233,11 +206,12 @@ static void post(RunCard *rc, RunLaunch *l)
     };
 
     l->start = card_clock(rc);
-    a350_cluster_submit(rc->cl, &m, rc->o->limit * 1e9);
+    a350_cluster_submit(rc->cl, &m,
+                        (l->limit ? l->limit : rc->o->limit) * 1e9);
 }
 
 /* Waits for a launch; false: the firmware has failed. */
-static bool wait_done(RunCard *rc, RunLaunch *l)
+bool run_wait(RunCard *rc, RunLaunch *l)
 {
     bool ok;
 
@@ -250,7 +224,7 @@ static bool wait_done(RunCard *rc, RunLaunch *l)
     return ok;
 }
 
-static RunLaunch *new_launch(RunCard *rc)
+RunLaunch *run_new_launch(RunCard *rc)
 {
     if (rc->num_launches == LAUNCHES_MAX) {
         fprintf(stderr, "aicpu-run: more than %d launches\n", LAUNCHES_MAX);
@@ -259,32 +233,32 @@ static RunLaunch *new_launch(RunCard *rc)
     return &rc->launch[rc->num_launches++];
 }
 
-static bool builtin(RunCard *rc, const char *name, void *param, size_t size)
+bool run_builtin(RunCard *rc, const char *name, void *param, size_t size)
 {
-    RunLaunch *l = new_launch(rc);
+    RunLaunch *l = run_new_launch(rc);
     a350_launch_result *res;
     void *block;
 
-    l->so = hbm_string(rc, A350_BUILTIN_SO);
-    l->func = hbm_string(rc, name);
-    l->args = hbm_args(rc, param, size, &res, &block);
-    post(rc, l);
-    if (!wait_done(rc, l)) {
+    l->so = run_hbm_string(rc, A350_BUILTIN_SO);
+    l->func = run_hbm_string(rc, name);
+    l->args = run_hbm_args(rc, param, size, &res, &block);
+    run_post(rc, l);
+    if (!run_wait(rc, l)) {
         return false;
     }
     memcpy(param, block, size);
     return true;
 }
 
-/* Loads "LIBRARY[,NEEDED...]"; fills the name to launch by. */
-static bool load_library(RunCard *rc, const char *list, char *path)
+bool run_load_files(RunCard *rc, const char *list, a350_load_param *p)
 {
     g_auto(GStrv) names = g_strsplit(list, ",", -1);
     unsigned i, n = g_strv_length(names);
-    a350_load_param p = { .num_files = n };
     a350_load_file *f;
 
-    p.files = hbm_alloc(rc, n * sizeof(*f), (void **)&f);
+    memset(p, 0, sizeof(*p));
+    p->num_files = n;
+    p->files = run_hbm_alloc(rc, n * sizeof(*f), (void **)&f);
     for (i = 0; i < n; i++) {
         g_autofree char *base = g_path_get_basename(names[i]);
 
@@ -293,7 +267,15 @@ static bool load_library(RunCard *rc, const char *list, char *path)
             return false;
         }
     }
-    if (!builtin(rc, A350_BUILTIN_LOAD, &p, sizeof(p))) {
+    return run_builtin(rc, A350_BUILTIN_LOAD, p, sizeof(*p));
+}
+
+/* Loads "LIBRARY[,NEEDED...]"; fills the name to launch by. */
+static bool load_library(RunCard *rc, const char *list, char *path)
+{
+    a350_load_param p;
+
+    if (!run_load_files(rc, list, &p)) {
         return false;
     }
     if (p.status != A350_AE_OK) {
@@ -304,7 +286,7 @@ static bool load_library(RunCard *rc, const char *list, char *path)
     return true;
 }
 
-static bool parse_args(RunCard *rc, const char *text, GByteArray *out)
+bool run_parse_args(RunCard *rc, const char *text, GByteArray *out)
 {
     g_autofree char *data = NULL;
     gsize len;
@@ -356,20 +338,20 @@ static bool prepare(RunCard *rc, const char *spec, GHashTable *loaded)
         g_hash_table_insert(loaded, g_strdup(part[0]), g_strdup(path));
         so = path;
     }
-    if (!parse_args(rc, part[2], args)) {
+    if (!run_parse_args(rc, part[2], args)) {
         return false;
     }
-    l = new_launch(rc);
+    l = run_new_launch(rc);
     l->spec = g_strdup(spec);
     l->function = g_strdup(part[1]);
-    l->so = hbm_string(rc, so);
-    l->func = hbm_string(rc, part[1]);
-    l->args = hbm_args(rc, args->data, args->len, &res, &block);
+    l->so = run_hbm_string(rc, so);
+    l->func = run_hbm_string(rc, part[1]);
+    l->args = run_hbm_args(rc, args->data, args->len, &res, &block);
     l->args_size = args->len;
     return true;
 }
 
-static bool report(RunCard *rc, RunLaunch *l)
+bool run_report(RunCard *rc, RunLaunch *l)
 {
     const a350_args_header *h =
         (void *)(rc->hbm + (l->args - rc->base) - sizeof(*h));
@@ -404,17 +386,17 @@ static int run_kernels(RunCard *rc)
             if (!rc->launch[i].spec) {
                 continue;        /* a load */
             }
-            post(rc, &rc->launch[i]);
-            if (!rc->o->parallel && !wait_done(rc, &rc->launch[i])) {
+            run_post(rc, &rc->launch[i]);
+            if (!rc->o->parallel && !run_wait(rc, &rc->launch[i])) {
                 return RUN_FAILED;
             }
         }
         for (i = first; i < rc->num_launches; i++) {
             if (rc->launch[i].spec) {
-                if (!wait_done(rc, &rc->launch[i])) {
+                if (!run_wait(rc, &rc->launch[i])) {
                     return RUN_FAILED;
                 }
-                ret |= report(rc, &rc->launch[i]) ? RUN_OK : RUN_FAILED;
+                ret |= run_report(rc, &rc->launch[i]) ? RUN_OK : RUN_FAILED;
             }
         }
     }
@@ -486,7 +468,7 @@ int run_firmware(const RunOptions *o)
     qemu_thread_create(&rc->timer, "timer", timer_thread, rc,
                        QEMU_THREAD_JOINABLE);
     if (boot(rc)) {
-        ret = run_kernels(rc);
+        ret = o->script ? run_script(rc, o->script) : run_kernels(rc);
     }
     a350_cluster_pause(rc->cl);
     if (o->stats) {
