@@ -130,6 +130,7 @@ struct A350Core {
     uint8_t *arena;
     size_t arena_used;
     uint64_t flushes;
+    bool fault_blocks;           /* some block ends in a fetch fault */
     bool single;                 /* decode one instruction, do not keep it */
 
     uint64_t brk[MAX_BREAK];

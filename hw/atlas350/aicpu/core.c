@@ -339,6 +339,7 @@ void a350_core_flush(A350Core *c)
         c->jc[i].key = (uint64_t)(i ^ 1) << 1;
     }
     c->arena_used = 0;
+    c->fault_blocks = false;
     c->flushes++;
 }
 

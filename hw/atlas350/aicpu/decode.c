@@ -416,6 +416,7 @@ static void fill_block(A350Core *c, Builder *b)
         len = fetch(c, b->pc, &w, &fault);
         if (!len) {
             /* The fault belongs to this instruction if it is ever reached. */
+            c->fault_blocks = true;
             add_op(b, a350_op_fetch_fault);
             end_block(b, b->pc, fault, true);
             return;
@@ -453,13 +454,13 @@ Block *a350_decode_block(A350Core *c)
 {
     Builder b;
 
-    b.slots = b.insns = 0;
-    b.start = b.pc = c->pc;
-    b.ended = false;
-    fill_block(c, &b);
     if (c->arena_used + sizeof(Block) + BLOCK_SLOTS * (sizeof(Op) + 2) + 64 >
         ARENA_SIZE) {
         a350_core_flush(c);
     }
+    b.slots = b.insns = 0;
+    b.start = b.pc = c->pc;
+    b.ended = false;
+    fill_block(c, &b);
     return place_block(c, &b);
 }

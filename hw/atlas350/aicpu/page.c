@@ -151,6 +151,9 @@ static void log_exc(A350ClusterCore *cc)
                     cc->index, e->kernel, e->library, e->text, e->cause,
                     e->pc, e->where, e->addr, e->sq_id, e->task);
     cl->ops->log(cl->opaque, A350_LOG_ERROR, s->str);
+    if (e->cause >= A350_EXC_ABORT) {
+        return;                  /* no trap: the registers tell nothing */
+    }
     for (i = 0; i < 32; i += 4) {
         g_string_printf(s, "card %u core %u   x%-2u %016" PRIx64 " %016" PRIx64
                         " %016" PRIx64 " %016" PRIx64, cl->card_index,

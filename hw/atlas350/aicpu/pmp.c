@@ -145,7 +145,7 @@ void a350_pmp_changed(A350Core *c)
         longest(c, r->addr, r->size, user, &c->pmp.win[user].addr,
                 &c->pmp.win[user].len);
     }
-    if (!code_executable(c)) {
+    if (c->fault_blocks || !code_executable(c)) {
         qatomic_or(&c->pending, PEND_FLUSH);
     }
     a350_core_window(c);

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests of the AICPU core: RISC-V programs, run by tests/aicpu/run-tests on
+# aicpu-run (and, for comparison, on qemu-riscv64).
+
+AICPU_T := $(B)/tests/aicpu
+AICPU_BARE := isa fp priv pmp fail hang
+AICPU_CARD := smp mailbox
+AICPU_RV_FLAGS := -march=rv64gc_zicsr_zifencei -mabi=lp64d -O1 -g -Wall \
+    -Werror -ffreestanding -fno-pic -mno-relax -mcmodel=medany -nostdlib \
+    -static -I$(S)/include -Wl,--no-warn-rwx-segments -Wl,--build-id=none
+AICPU_BARE_SRC := $(addprefix $(S)/tests/aicpu/bare/,crt.S trap.c)
+
+$(AICPU_BARE:%=$(AICPU_T)/bare-%): $(AICPU_T)/bare-%: \
+	$(S)/tests/aicpu/bare/%.c $(AICPU_BARE_SRC) \
+	$(S)/tests/aicpu/bare/bare.h $(S)/tests/aicpu/bare/bare.ld
+	@mkdir -p $(@D)
+	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x80000000 \
+	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $(AICPU_BARE_SRC) $<
+
+$(AICPU_CARD:%=$(AICPU_T)/card-%): $(AICPU_T)/card-%: \
+	$(S)/tests/aicpu/card/%.c $(S)/tests/aicpu/card/card.c \
+	$(S)/tests/aicpu/card/card.h $(AICPU_BARE_SRC) \
+	$(S)/tests/aicpu/bare/bare.h $(S)/tests/aicpu/bare/bare.ld \
+	$(wildcard $(S)/include/hw/atlas350/*.h)
+	@mkdir -p $(@D)
+	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x10000000 \
+	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $(AICPU_BARE_SRC) \
+	    $(S)/tests/aicpu/card/card.c $<
+
+$(AICPU_T)/rvfuzz: $(S)/tests/aicpu/rvfuzz.c
+	@mkdir -p $(@D)
+	$(RVCC) -O2 -Wall -Werror -static -fno-pie -no-pie -o $@ $<
+
+UNIT_TESTS += $(B)/tests/unit/test-aicpu
+$(B)/tests/unit/test-aicpu: $(AICPU_BARE:%=$(AICPU_T)/bare-%) \
+	$(AICPU_CARD:%=$(AICPU_T)/card-%) $(AICPU_T)/rvfuzz | qemu
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec "%s" "%s" "%s"\n' \
+	    $(S)/tests/aicpu/run-tests $(QEMU_BUILD)/aicpu-run $(AICPU_T) > $@
+	@chmod +x $@
