@@ -75,50 +75,65 @@ static void a350_set_status(A350Card *c, uint32_t set, uint32_t clear)
 
 /* ---- stopping and going on ---- */
 
-typedef struct QuiesceJob {
+typedef struct HelperJob {
     Atlas350State *s;
+    void (*run)(Atlas350State *s);
     bool done;
-} QuiesceJob;
+} HelperJob;
 
-static void *a350_quiesce_thread(void *opaque)
+static void *a350_helper_thread(void *opaque)
 {
-    QuiesceJob *job = opaque;
+    HelperJob *job = opaque;
     Atlas350State *s = job->s;
-    A350Card *c = &s->card;
 
     rcu_register_thread();
-    /* Those who make work first, those who do it last. */
-    a350_admin_pause(s);
-    a350_ts_pause(c);
-    a350_aicpu_pause(c);
-    a350_ub_pause(c);
-    a350_mover_pause(c);
+    job->run(s);
     qatomic_store_release(&job->done, true);
     a350_hostmem_kick(s);
     rcu_unregister_thread();
     return NULL;
 }
 
-static bool a350_quiesce_done(void *opaque)
+static bool a350_helper_done(void *opaque)
 {
-    QuiesceJob *job = opaque;
+    HelperJob *job = opaque;
 
     return qatomic_load_acquire(&job->done);
 }
 
-void a350_shell_quiesce(Atlas350State *s)
+/*
+ * Runs what has to wait for other threads of the card, while those may have
+ * to wait for translations by this one.
+ */
+static void a350_help(Atlas350State *s, void (*run)(Atlas350State *s))
 {
-    QuiesceJob job = { .s = s };
+    HelperJob job = { .s = s, .run = run };
     QemuThread thread;
 
-    trace_atlas350_quiesce(s->card.index, s->quiesced);
-    if (s->quiesced++) {
-        return;
-    }
-    qemu_thread_create(&thread, "atlas350-stop", a350_quiesce_thread, &job,
+    qemu_thread_create(&thread, "atlas350-help", a350_helper_thread, &job,
                        QEMU_THREAD_JOINABLE);
-    a350_hostmem_serve_until(s, a350_quiesce_done, &job);
+    a350_hostmem_serve_until(s, a350_helper_done, &job);
     qemu_thread_join(&thread);
+}
+
+static void a350_pause_blocks(Atlas350State *s)
+{
+    A350Card *c = &s->card;
+
+    /* Those who make work first, those who do it last. */
+    a350_admin_pause(s);
+    a350_ts_pause(c);
+    a350_aicpu_pause(c);
+    a350_ub_pause(c);
+    a350_mover_pause(c);
+}
+
+void a350_shell_quiesce(Atlas350State *s)
+{
+    trace_atlas350_quiesce(s->card.index, s->quiesced);
+    if (s->quiesced++ == 0) {
+        a350_help(s, a350_pause_blocks);
+    }
 }
 
 void a350_shell_unquiesce(Atlas350State *s)
@@ -167,6 +182,16 @@ static void a350_reset_enter(Object *obj, ResetType type)
     a350_shell_quiesce(s);
 }
 
+static void a350_reset_blocks(Atlas350State *s)
+{
+    A350Card *c = &s->card;
+
+    a350_admin_reset(s);
+    a350_ts_reset(c);
+    a350_ub_reset(c);
+    a350_mover_reset(c);
+}
+
 static void a350_reset_hold(Object *obj, ResetType type)
 {
     Atlas350State *s = ATLAS350(obj);
@@ -176,10 +201,7 @@ static void a350_reset_hold(Object *obj, ResetType type)
     if (ATLAS350_GET_CLASS(s)->parent_phases.hold) {
         ATLAS350_GET_CLASS(s)->parent_phases.hold(obj, type);
     }
-    a350_admin_reset(s);
-    a350_ts_reset(c);
-    a350_ub_reset(c);
-    a350_mover_reset(c);
+    a350_help(s, a350_reset_blocks);
     qatomic_set(&s->status, A350_STATUS_READY);
     a350_aicpu_reset(c);
     a350_log_reset(s);
@@ -403,6 +425,7 @@ static void a350_card_init(Atlas350State *s)
     c->num_notify = s->num_notify;
     c->num_cnt_notify = A350_CNT_NOTIFY_MAX;
     c->num_cores = s->aicpu_cores;
+    c->index = s->card_index;
     c->host_read = a350_hostmem_read;
     c->host_write = a350_hostmem_write;
     c->msix = a350_msix_raise;
@@ -430,6 +453,11 @@ static bool a350_blocks_init(Atlas350State *s, Error **errp)
     return a350_aicpu_init(c, s->firmware ?: "", errp);
 }
 
+static void a350_leave_fabric(Atlas350State *s)
+{
+    a350_fabric_leave(&s->card);
+}
+
 static void a350_delete_bhs(void *opaque)
 {
     a350_admin_destroy(opaque);
@@ -446,10 +474,8 @@ static void a350_teardown(Atlas350State *s)
         s->vmstate_entry = NULL;
         QTAILQ_REMOVE(&a350_cards, s, next);
     }
-    if (c->fabric) {
-        a350_fabric_leave(c);
-    }
     if (s->admin.bh) {
+        a350_help(s, a350_leave_fabric);
         if (c->aicpu) {
             a350_aicpu_destroy(c);
         }
@@ -458,6 +484,8 @@ static void a350_teardown(Atlas350State *s)
         a350_ts_destroy(c);
         a350_ub_destroy(c);
         a350_mover_destroy(c);
+    } else if (c->fabric) {
+        a350_fabric_leave(c);
     }
     a350_hostmem_destroy(s);
     a350_log_destroy(s);
@@ -569,6 +597,7 @@ static const Property a350_properties[] = {
     DEFINE_PROP_UINT32("num-sq", Atlas350State, num_sq, 256),
     DEFINE_PROP_UINT32("num-notify", Atlas350State, num_notify,
                        A350_NOTIFY_MAX),
+    DEFINE_PROP_UINT32("card-index", Atlas350State, card_index, A350_ID_ANY),
     DEFINE_PROP_STRING("soc-name", Atlas350State, soc_name),
     DEFINE_PROP_STRING("firmware", Atlas350State, firmware),
     DEFINE_PROP_STRING("other-sqe", Atlas350State, other_sqe),

@@ -58,6 +58,7 @@ struct Atlas350State {
     uint32_t aicpu_cores;
     uint32_t num_sq;
     uint32_t num_notify;
+    uint32_t card_index;        /* A350_ID_ANY: the lowest free one */
     char *soc_name;
     char *firmware;
     char *other_sqe;

@@ -1,0 +1,336 @@
+/*
+ * Atlas 350 virtual card: the thread that runs the queues.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * All cards of one AioContext are run by one loop, so that a record from one
+ * card to another on the same thread costs no bottom half: the loop goes
+ * round the kicked cards until none is left, or until its time is over and
+ * the AioContext's other users get their turn.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "block/aio-wait.h"
+#include "priv.h"
+#include "../trace.h"
+
+#define LOOP_TURN_NS    (500 * SCALE_US)
+#define LOOP_CHECK      16          /* rounds between looks at the clock */
+
+struct TsLoop {
+    AioContext *ctx;
+    QEMUBH *bh;
+    unsigned users;
+    QTAILQ_HEAD(, A350Ts) cards;    /* the loop's thread */
+    QLIST_ENTRY(TsLoop) next;
+};
+
+/* Under the big lock. */
+static QLIST_HEAD(, TsLoop) loops = QLIST_HEAD_INITIALIZER(loops);
+
+/* The loop this thread is in the middle of. */
+static __thread TsLoop *current_loop;
+
+void ts_kick(A350Ts *ts)
+{
+    if (qatomic_read(&ts->kicked)) {
+        /* Pairs with loop_card: the bit in ready is seen by who clears it. */
+        smp_mb();
+        if (qatomic_read(&ts->kicked)) {
+            return;
+        }
+    }
+    qatomic_set_mb(&ts->kicked, 1);
+    if (current_loop != ts->loop) {
+        qemu_bh_schedule(ts->loop->bh);
+    }
+}
+
+static void ts_timer(void *opaque)
+{
+    A350Ts *ts = opaque;
+
+    qatomic_set(&ts->timer_fired, 1);
+    ts_kick(ts);
+}
+
+void ts_deadline(A350Sq *sq, int64_t deadline)
+{
+    A350Ts *ts = sq->ts;
+
+    sq->deadline = deadline;
+    if (deadline < ts->next_deadline) {
+        ts->next_deadline = deadline;
+        timer_mod_ns(ts->timer, deadline);
+    }
+}
+
+/* Deadlines that have passed; and when the next one will. */
+static void ts_expire(A350Ts *ts)
+{
+    int64_t now = a350_clock_ns();
+    int64_t next = TS_NO_DEADLINE;
+    uint32_t i;
+
+    ts->next_deadline = TS_NO_DEADLINE;
+    for (i = 0; i < ts->top; i++) {
+        A350Sq *sq = &ts->sq[i];
+
+        if (sq->deadline <= now) {
+            ts_sq_timeout(sq, now);
+            ts_ready(ts, i);
+        }
+        next = MIN(next, sq->deadline);
+    }
+    if (next != TS_NO_DEADLINE && next < ts->next_deadline) {
+        ts->next_deadline = next;
+        timer_mod_ns(ts->timer, next);
+    }
+}
+
+static void ts_cq_room(A350Ts *ts)
+{
+    uint32_t i;
+
+    for (i = 0; i < ts->top; i++) {
+        if (ts->sq[i].state == SQ_END_OK || ts->sq[i].state == SQ_END_ERROR) {
+            ts_ready(ts, i);
+        }
+    }
+}
+
+/* One turn for every queue that is ready; true if some want another. */
+static bool ts_run(A350Ts *ts)
+{
+    unsigned w, words = DIV_ROUND_UP(ts->top, 64);
+    bool more = false, any = false;
+    uint64_t bits;
+    uint32_t id;
+
+    QEMU_LOCK_GUARD(&ts->run_lock);
+    if (qatomic_read(&ts->paused)) {
+        return false;
+    }
+    if (qatomic_read(&ts->timer_fired)) {
+        qatomic_set_mb(&ts->timer_fired, 0);
+        ts_expire(ts);
+    }
+    if (qatomic_read(&ts->cq_moved)) {
+        qatomic_set_mb(&ts->cq_moved, 0);
+        ts_cq_room(ts);
+    }
+    for (w = 0; w < words; w++) {
+        if (!qatomic_read(&ts->ready[w])) {
+            continue;
+        }
+        bits = qatomic_xchg(&ts->ready[w], 0);
+        while (bits) {
+            id = w * 64 + ctz64(bits);
+            bits &= bits - 1;
+            any = true;
+            if (ts_sq_run(&ts->sq[id])) {
+                qatomic_or(&ts->ready[w], 1ull << (id % 64));
+                more = true;
+            }
+        }
+    }
+    if (any && !more) {
+        ts_stall_idle(ts);
+    }
+    return more;
+}
+
+static bool loop_card(A350Ts *ts)
+{
+    if (!qatomic_read(&ts->kicked)) {
+        return false;
+    }
+    qatomic_set_mb(&ts->kicked, 0);
+    if (ts_run(ts)) {
+        qatomic_set(&ts->kicked, 1);
+    }
+    return true;
+}
+
+static void loop_run(void *opaque)
+{
+    TsLoop *loop = opaque;
+    int64_t end = get_clock() + LOOP_TURN_NS;
+    unsigned rounds = 0;
+    bool busy;
+    A350Ts *ts;
+
+    current_loop = loop;
+    do {
+        busy = false;
+        QTAILQ_FOREACH(ts, &loop->cards, next) {
+            busy |= loop_card(ts);
+        }
+        if (busy && ++rounds % LOOP_CHECK == 0 && get_clock() > end) {
+            qemu_bh_schedule(loop->bh);
+            break;
+        }
+    } while (busy);
+    current_loop = NULL;
+}
+
+/* ---- life ---- */
+
+static void loop_add_bh(void *opaque)
+{
+    A350Ts *ts = opaque;
+
+    QTAILQ_INSERT_TAIL(&ts->loop->cards, ts, next);
+}
+
+static void loop_remove_bh(void *opaque)
+{
+    A350Ts *ts = opaque;
+    TsLoop *loop = ts->loop;
+
+    QTAILQ_REMOVE(&loop->cards, ts, next);
+    if (loop->users == 1) {
+        qemu_bh_delete(loop->bh);
+    }
+}
+
+static void loop_attach(A350Ts *ts, AioContext *ctx)
+{
+    TsLoop *loop;
+
+    QLIST_FOREACH(loop, &loops, next) {
+        if (loop->ctx == ctx) {
+            break;
+        }
+    }
+    if (!loop) {
+        loop = g_new0(TsLoop, 1);
+        loop->ctx = ctx;
+        QTAILQ_INIT(&loop->cards);
+        loop->bh = aio_bh_new(ctx, loop_run, loop);
+        QLIST_INSERT_HEAD(&loops, loop, next);
+    }
+    loop->users++;
+    ts->loop = loop;
+    aio_wait_bh_oneshot(ctx, loop_add_bh, ts);
+}
+
+static void loop_detach(A350Ts *ts)
+{
+    TsLoop *loop = ts->loop;
+
+    aio_wait_bh_oneshot(loop->ctx, loop_remove_bh, ts);
+    if (--loop->users == 0) {
+        QLIST_REMOVE(loop, next);
+        g_free(loop);
+    }
+}
+
+void a350_ts_init(A350Card *c)
+{
+    A350Ts *ts = g_new0(A350Ts, 1);
+    uint32_t i;
+
+    c->ts = ts;
+    ts->card = c;
+    qemu_mutex_init(&ts->run_lock);
+    qemu_mutex_init(&ts->irq_lock);
+    qemu_mutex_init(&ts->launch_lock);
+    ts->sq = g_new0(A350Sq, c->num_sq);
+    ts->cq = g_new0(A350Cq, c->num_sq);
+    ts->notify = g_new0(uint8_t, c->num_notify);
+    ts->waiter = g_new0(uint16_t, c->num_notify);
+    ts->cnt_notify = g_new0(uint32_t, c->num_cnt_notify);
+    ts->cnt_waiter = g_new0(uint16_t, c->num_cnt_notify);
+    ts->labels = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    ts->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, ts_timer, ts);
+    ts->next_deadline = TS_NO_DEADLINE;
+    for (i = 0; i < c->num_sq; i++) {
+        ts->sq[i].ts = ts;
+        ts->sq[i].id = i;
+        ts_sq_clear(&ts->sq[i]);
+    }
+    ts_error_reset(ts);
+    ts_stall_init(ts);
+    loop_attach(ts, c->ctx);
+}
+
+void a350_ts_destroy(A350Card *c)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i;
+
+    loop_detach(ts);
+    ts_stall_destroy(ts);
+    timer_free(ts->timer);
+    for (i = 0; i < c->num_sq; i++) {
+        ts_sq_stop_work(&ts->sq[i]);
+        g_free(ts->sq[i].job);
+        g_free(ts->sq[i].exc);
+    }
+    g_hash_table_destroy(ts->labels);
+    g_free(ts->cnt_waiter);
+    g_free(ts->cnt_notify);
+    g_free(ts->waiter);
+    g_free(ts->notify);
+    g_free(ts->cq);
+    g_free(ts->sq);
+    qemu_mutex_destroy(&ts->launch_lock);
+    qemu_mutex_destroy(&ts->irq_lock);
+    qemu_mutex_destroy(&ts->run_lock);
+    g_free(ts);
+    c->ts = NULL;
+}
+
+void a350_ts_reset(A350Card *c)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i;
+
+    for (i = 0; i < c->num_sq; i++) {
+        ts_sq_stop_work(&ts->sq[i]);
+        ts_sq_clear(&ts->sq[i]);
+    }
+    timer_del(ts->timer);
+    ts->next_deadline = TS_NO_DEADLINE;
+    ts->top = 0;
+    for (i = 0; i < c->num_notify; i++) {
+        qatomic_set(&ts->notify[i], 0);
+    }
+    for (i = 0; i < c->num_cnt_notify; i++) {
+        qatomic_set(&ts->cnt_notify[i], 0);
+    }
+    memset(ts->waiter, 0, c->num_notify * sizeof(*ts->waiter));
+    memset(ts->cnt_waiter, 0, c->num_cnt_notify * sizeof(*ts->cnt_waiter));
+    memset(ts->ready, 0, sizeof(ts->ready));
+    qatomic_set(&ts->timer_fired, 0);
+    qatomic_set(&ts->cq_moved, 0);
+    ts_cq_reset(ts);
+    ts_error_reset(ts);
+    ts_waits_reset(ts);
+}
+
+void a350_ts_pause(A350Card *c)
+{
+    qatomic_set_mb(&c->ts->paused, true);
+    /* Whoever ran queues before that is out when the lock is free. */
+    qemu_mutex_lock(&c->ts->run_lock);
+    qemu_mutex_unlock(&c->ts->run_lock);
+}
+
+void a350_ts_resume(A350Card *c)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i;
+
+    qatomic_set_mb(&ts->paused, false);
+    for (i = 0; i < ts->top; i++) {
+        qatomic_or(&ts->ready[i / 64], 1ull << (i % 64));
+    }
+    ts_kick(ts);
+}
+
+void a350_ts_set_other_sqe(A350Card *c, bool noop)
+{
+    c->ts->noop_others = noop;
+}
