@@ -1,14 +1,365 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rank tables, version 2.0. spec/api/hccl-control-plane.md §10.1.
+ *
+ * The addresses of a table are those of the cards' own network ports, which
+ * the model has not. The ranks meet at rank 0 instead: at its "host_ip" (an
+ * addition of ours; without it 127.0.0.1, all ranks in one guest) and its
+ * "host_port", or the ports of HCCL_IF_BASE_PORT. The digest of the table
+ * tells its communicator from others.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "hccl_internal.h"
+
+#define WORLD_NAME      "hccl_world_group"
+#define PATH_LIMIT      4096u
+
+typedef struct entry {
+    uint32_t rank, device;
+    uint32_t port;
+    char ip[HCL_IP_LEN];
+} entry;
+
+typedef struct table {
+    const char *path;
+    json_t *root;
+    uint32_t n;
+    entry *ranks;
+    uint8_t nonce[HCL_NONCE];
+} table;
+
+static HcclResult missing(const table *t, const char *item)
+{
+    return hcl_fail(HCCL_E_PARA, "EI0017", "rank table %s: item %s is missing",
+                    t->path, item);
+}
+
+static HcclResult wrong(const table *t, const char *item, const char *expect,
+                        const char *value)
+{
+    return hcl_fail(HCCL_E_PARA, "EI0014", "rank table %s: value %s of item "
+                    "%s is invalid; expected: %s", t->path, value, item,
+                    expect);
+}
+
+/* Numbers stand as numbers or, as in version 1, as text. */
+static bool get_number(const json_t *o, const char *key, uint64_t *v)
+{
+    const json_t *j = json_object_get(o, key);
+    const char *text = json_string_value(j);
+    char *end;
+
+    if (json_is_integer(j) && json_integer_value(j) >= 0) {
+        *v = (uint64_t)json_integer_value(j);
+        return true;
+    }
+    if (!text || !*text) {
+        return false;
+    }
+    *v = strtoull(text, &end, 10);
+    return *end == '\0' && *text != '-';
+}
+
+static HcclResult number(const table *t, const json_t *o, const char *key,
+                         uint64_t max, bool needed, uint32_t *out)
+{
+    char range[48], value[32];
+    uint64_t v;
+
+    if (!json_object_get(o, key)) {
+        return needed ? missing(t, key) : HCCL_SUCCESS;
+    }
+    snprintf(range, sizeof(range), "0 to %llu", (unsigned long long)max);
+    if (!get_number(o, key, &v)) {
+        return wrong(t, key, range, "(not a number)");
+    }
+    if (v > max) {
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)v);
+        return wrong(t, key, range, value);
+    }
+    *out = (uint32_t)v;
+    return HCCL_SUCCESS;
+}
+
+/* ---- levels: checked, not used ---- */
+
+static HcclResult check_addr(const table *t, const json_t *a)
+{
+    const char *type = json_string_value(json_object_get(a, "addr_type"));
+    const char *addr = json_string_value(json_object_get(a, "addr"));
+    const json_t *ports = json_object_get(a, "ports");
+
+    if (!type || !addr) {
+        return missing(t, type ? "addr" : "addr_type");
+    }
+    if (strcmp(type, "EID") && strcmp(type, "IPV4") && strcmp(type, "IPV6")) {
+        return wrong(t, "addr_type", "EID, IPV4 or IPV6", type);
+    }
+    if (ports && (!json_is_array(ports) || json_array_size(ports) > 16)) {
+        return wrong(t, "ports", "at most 16 of \"die/port\"", "(more)");
+    }
+    return HCCL_SUCCESS;
+}
+
+static HcclResult check_level(const table *t, const json_t *l)
+{
+    const char *id = json_string_value(json_object_get(l, "net_instance_id"));
+    const char *type = json_string_value(json_object_get(l, "net_type"));
+    const json_t *list = json_object_get(l, "rank_addr_list"), *a;
+    uint32_t layer = 0;
+    HcclResult rc;
+    size_t i;
+
+    rc = number(t, l, "net_layer", 7, true, &layer);
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    if (!id || !type) {
+        return missing(t, id ? "net_type" : "net_instance_id");
+    }
+    if (strlen(id) > 1024) {
+        return wrong(t, "net_instance_id", "at most 1024 characters",
+                     "(longer)");
+    }
+    if (strcmp(type, "TOPO_FILE_DESC") && strcmp(type, "CLOS")) {
+        return wrong(t, "net_type", "TOPO_FILE_DESC or CLOS", type);
+    }
+    if (layer == 0 && strcmp(type, "TOPO_FILE_DESC")) {
+        return wrong(t, "net_type", "TOPO_FILE_DESC at net_layer 0", type);
+    }
+    if (list && (!json_is_array(list) || json_array_size(list) > 24)) {
+        return wrong(t, "rank_addr_list", "at most 24 addresses", "(more)");
+    }
+    json_array_foreach(list, i, a) {
+        rc = check_addr(t, a);
+        if (rc != HCCL_SUCCESS) {
+            return rc;
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+static HcclResult check_levels(const table *t, const json_t *r)
+{
+    const json_t *levels = json_object_get(r, "level_list"), *l;
+    HcclResult rc;
+    size_t i;
+
+    if (!json_is_array(levels) || !json_array_size(levels)) {
+        return missing(t, "level_list");
+    }
+    if (json_array_size(levels) > 8) {
+        return wrong(t, "level_list", "at most 8 levels", "(more)");
+    }
+    json_array_foreach(levels, i, l) {
+        rc = check_level(t, l);
+        if (rc != HCCL_SUCCESS) {
+            return rc;
+        }
+    }
+    return HCCL_SUCCESS;
+}
+
+/* ---- ranks ---- */
+
+static HcclResult read_rank(table *t, const json_t *r, bool *seen)
+{
+    const char *ip = json_string_value(json_object_get(r, "host_ip"));
+    uint32_t rank = 0, local = 0, device = 0, port = 0, unused = 0;
+    HcclResult rc;
+
+    rc = number(t, r, "rank_id", t->n - 1, true, &rank);
+    if (rc == HCCL_SUCCESS) {
+        rc = number(t, r, "local_id", 64, true, &local);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = number(t, r, "device_id", 64, true, &device);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = number(t, r, "device_port", 65535, false, &unused);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = number(t, r, "host_port", 65535, false, &port);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = check_levels(t, r);
+    }
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    if (seen[rank]) {
+        return wrong(t, "rank_id", "each rank once", "(twice)");
+    }
+    seen[rank] = true;
+    t->ranks[rank] = (entry){ .rank = rank, .device = device, .port = port };
+    snprintf(t->ranks[rank].ip, HCL_IP_LEN, "%.47s", ip ? ip : "127.0.0.1");
+    return HCCL_SUCCESS;
+}
+
+static HcclResult read_ranks(table *t)
+{
+    const json_t *list = json_object_get(t->root, "rank_list"), *r;
+    HcclResult rc = HCCL_SUCCESS;
+    bool *seen;
+    size_t i;
+
+    if (!json_is_array(list)) {
+        return missing(t, "rank_list");
+    }
+    if (json_array_size(list) != t->n) {
+        return wrong(t, "rank_count", "the length of rank_list",
+                     "(another number)");
+    }
+    t->ranks = calloc(t->n, sizeof(*t->ranks));
+    seen = calloc(t->n, sizeof(*seen));
+    if (!t->ranks || !seen) {
+        free(seen);
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    json_array_foreach(list, i, r) {
+        rc = read_rank(t, r, seen);
+        if (rc != HCCL_SUCCESS) {
+            break;
+        }
+    }
+    free(seen);
+    return rc;
+}
+
+static HcclResult read_table(table *t)
+{
+    const char *status, *version;
+    json_error_t err;
+    HcclResult rc;
+    uint32_t n = 0;
+
+    t->root = json_load_file(t->path, 0, &err);
+    if (!t->root && err.line < 0) {
+        return hcl_fail(HCCL_E_OPEN_FILE_FAILURE, "EI0004", "rank table %s: "
+                        "%s", t->path, err.text);
+    }
+    if (!json_is_object(t->root)) {
+        return hcl_fail(HCCL_E_PARA, "EI0004", "rank table %s: line %d, "
+                        "column %d: %s", t->path, err.line, err.column,
+                        t->root ? "not an object" : err.text);
+    }
+    status = json_string_value(json_object_get(t->root, "status"));
+    version = json_string_value(json_object_get(t->root, "version"));
+    if (!version) {
+        return missing(t, "version");
+    }
+    if (strcmp(version, "2.0")) {
+        return wrong(t, "version", "2.0", version);
+    }
+    if (status && strcmp(status, "completed")) {
+        return wrong(t, "status", "completed", status);
+    }
+    rc = number(t, t->root, "rank_count", HCL_RANKS_MAX, true, &n);
+    if (rc == HCCL_SUCCESS && n == 0) {
+        rc = wrong(t, "rank_count", "1 to 65536", "0");
+    }
+    t->n = n;
+    return rc == HCCL_SUCCESS ? read_ranks(t) : rc;
+}
+
+/* The same on all ranks, whatever the order of keys and the spaces. */
+static void make_nonce(table *t)
+{
+    char *text = json_dumps(t->root, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t h[2] = { 1469598103934665603ull, 0x51ed270b7f4a7c15ull };
+    const char *p;
+
+    for (p = text; p && *p; p++) {
+        h[0] = (h[0] ^ (uint8_t)*p) * 1099511628211ull;
+        h[1] = (h[1] ^ (uint8_t)*p) * 1099511628211ull;
+    }
+    free(text);
+    memcpy(t->nonce, h, HCL_NONCE);
+}
+
+static HcclResult join(const table *t, uint32_t rank,
+                       const HcclCommConfig *config, HcclComm *comm,
+                       const char *call)
+{
+    const entry *root = &t->ranks[0];
+    const hcl_env *env;
+    hcl_settings set;
+    hcl_rank_info self, *all = NULL;
+    a350_card *card;
+    hcl_box *box;
+    uint32_t first, ports = 1;
+    HcclResult rc;
+
+    rc = hcl_comm_prepare(call, config, t->n, rank, WORLD_NAME, &set, &self,
+                          &card);
+    if (rc == HCCL_SUCCESS) {
+        rc = hcl_env_get(&env);
+    }
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    if (self.device != t->ranks[rank].device) {
+        return hcl_fail(HCCL_E_PARA, "EI0014", "%s: rank %u works on device "
+                        "%u, rank table %s says device_id %u", call, rank,
+                        self.device, t->path, t->ranks[rank].device);
+    }
+    box = hcl_box_new(t->nonce, rank);
+    if (!box) {
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    first = root->port;
+    if (rank == 0) {
+        rc = hcl_root_open_as(t->nonce);
+        first = self.port;
+    } else if (!first) {
+        first = env->port_ranges ? env->ports[0].first : 60000;
+        ports = 32;
+    } else {
+        ports = 2;               /* waits for rank 0 to listen */
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = hcl_root_join(rank == 0 ? self.ip : root->ip, first, ports,
+                           t->nonce, &set, &self, &all,
+                           hcl_connect_deadline());
+    }
+    if (rc != HCCL_SUCCESS) {
+        hcl_box_free(box);
+        return rc;
+    }
+    return hcl_comm_create(set.name, true, NULL, t->nonce, box, all, &set,
+                           rank, config, comm);
+}
 
 HcclResult hcl_init_cluster(const char *path, uint32_t rank,
                             const HcclCommConfig *config, HcclComm *comm,
                             const char *call)
 {
+    table t = { .path = path };
+    HcclResult rc;
+
     if (!path || !config || !comm) {
         return hcl_null(call, !path ? "clusterInfo" : config ? "comm"
                         : "config");
     }
-    return hcl_fail(HCCL_E_NOT_SUPPORT, "EI0004", "%s: rank %u: rank tables "
-                    "are not read yet", call, rank);
+    if (strnlen(path, PATH_LIMIT) == PATH_LIMIT) {
+        return hcl_bad(HCCL_E_PARA, call, "clusterInfo", "a path of at most "
+                       "4095 characters", "(longer)");
+    }
+    rc = read_table(&t);
+    if (rc == HCCL_SUCCESS && rank >= t.n) {
+        rc = hcl_bad(HCCL_E_PARA, call, "rank", "less than rank_count of the "
+                     "table", "%u of %u", rank, t.n);
+    }
+    if (rc == HCCL_SUCCESS) {
+        make_nonce(&t);
+        rc = join(&t, rank, config, comm, call);
+    }
+    free(t.ranks);
+    json_decref(t.root);
+    return rc;
 }
