@@ -37,3 +37,36 @@ $(B)/tests/unit/test-hcomm-device: $(S)/tests/unit/test-hcomm-device.c \
 	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
 	    -fno-sanitize-recover=undefined -I$(S)/include \
 	    -I$(S)/firmware/hcomm -o $@ $(filter %.c,$^) -lm
+
+# Public headers of HCCL and Hcomm; the control plane between ranks that are
+# threads of one process, on cards of plain memory.
+UNIT_TESTS += $(B)/tests/unit/test-hccl-layout \
+              $(B)/tests/unit/test-hccl-headers \
+              $(B)/tests/unit/test-hccl-control
+
+PUBLIC_HEADERS := $(wildcard $(S)/include/*/*.h $(S)/include/*.h \
+                    $(S)/include/pkg_inc/*/*.h)
+
+$(B)/tests/unit/test-hccl-layout: $(S)/tests/unit/test-hccl-layout.cc \
+	$(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -std=c++11 -I$(S)/include/pkg_inc -I$(S)/include \
+	    -o $@ $<
+
+$(B)/tests/unit/test-hccl-headers: $(S)/tests/unit/test-hccl-headers.sh \
+	$(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	sed 's|@S@|$(S)|' $< >$@
+	chmod +x $@
+
+HCCL_CONTROL_SRC := $(wildcard $(S)/guest-lib/hccl/*.c \
+                      $(S)/guest-lib/hcomm/*.c)
+$(B)/tests/unit/test-hccl-control: $(S)/tests/unit/test-hccl-control.c \
+	$(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
+	$(wildcard $(S)/guest-lib/hccl/*.h $(S)/guest-lib/card/a350_card.h \
+	    $(S)/guest-lib/acl/acl_internal.h $(S)/tests/unit/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined \
+	    -fno-sanitize-recover=undefined -I$(S)/include \
+	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
+	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HCCL_MOCK_H
+#define HCCL_MOCK_H
+
+#include "acl/acl_rt.h"
+#include "hw/atlas350/sqe.h"
+
+#define MOCK_CARDS 4
+
+/* Objects (memory blocks, ids, queues, segments) that are not freed yet. */
+extern int mock_live;
+
+void mock_device(int device);        /* of the calling thread; -1: none */
+const a350_sqe *mock_last(aclrtStream stream);
+int mock_pushed(aclrtStream stream);
+const char *mock_error_code(void);
+
+#endif /* HCCL_MOCK_H */
