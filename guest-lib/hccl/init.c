@@ -92,8 +92,8 @@ HcclResult HcclGroupEnd(void)
         return HCCL_SUCCESS;
     }
     for (w = first; w; w = w->next) {
+        w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
         w->started = !pthread_create(&w->thread, NULL, run, w);
-        w->rc = w->started ? HCCL_SUCCESS : HCCL_E_SYSCALL;
     }
     while ((w = first)) {
         if (w->started) {
@@ -256,9 +256,9 @@ static HcclResult run_all(one *all, uint32_t n)
     uint32_t i;
 
     for (i = 0; i < n; i++) {
+        all[i].rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
         all[i].started = !pthread_create(&all[i].thread, NULL, init_one,
                                          &all[i]);
-        all[i].rc = all[i].started ? HCCL_SUCCESS : HCCL_E_SYSCALL;
     }
     for (i = 0; i < n; i++) {
         if (all[i].started) {
