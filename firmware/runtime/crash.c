@@ -125,13 +125,13 @@ static void add_frame(a350_exc_record *rec, uintptr_t pc)
  * The C library keeps no frame pointers and has few unwind tables. But it
  * saves the caller's frame pointer sooner or later, right below a return
  * address; such a pair, if its chain leads to the worker, gives the kernel's
- * frame away, and the first return into a kernel before it is the call.
+ * frame away, and the last return into its library below it is the call.
  */
 static void scan_stack(a350_exc_record *rec)
 {
     const uintptr_t *p = (const uintptr_t *)(rec->x[2] & ~7ull);
     const uintptr_t *top = (const uintptr_t *)rt_me.kernel_fp;
-    uintptr_t fp;
+    uintptr_t fp, call = 0;
 
     if (p >= top || top - p > (1 << 17)) {
         return;
@@ -147,11 +147,13 @@ static void scan_stack(a350_exc_record *rec)
         return;
     }
     for (p++; p < (const uintptr_t *)fp - 2; p++) {
-        if (!(*p & 1) && rt_lib_at(*p) && rt_lib_at(*p - 4) &&
-            after_call(*p) && *p != rt_me.entry) {
-            add_frame(rec, *p);
-            break;
+        if (!(*p & 1) && rt_lib_at(*p) == rt_me.lib && after_call(*p) &&
+            *p != rt_me.entry) {
+            call = *p;
         }
+    }
+    if (call) {
+        add_frame(rec, call);
     }
     for (; fp < rt_me.kernel_fp; fp = *(uintptr_t *)(fp - 16)) {
         add_frame(rec, *(uintptr_t *)(fp - 8));
