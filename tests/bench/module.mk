@@ -3,7 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 BENCH_FILES := $(B)/tests/bench/aicpu_loop.native \
-               $(B)/tests/bench/aicpu_loop.rv64 $(B)/tests/bench/copy
+               $(B)/tests/bench/aicpu_loop.rv64 $(B)/tests/bench/copy \
+               $(B)/tests/bench/mips.rv64
+
+$(B)/tests/bench/mips.rv64: $(S)/tests/bench/mips.c
+	@mkdir -p $(@D)
+	$(RVCC) -O2 -Wall -Werror -fno-tree-loop-distribute-patterns -static \
+	    -o $@ $<
 
 $(B)/tests/bench/aicpu_loop.native: $(S)/tests/bench/aicpu_loop.c
 	@mkdir -p $(@D)
