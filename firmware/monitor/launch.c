@@ -40,7 +40,9 @@ static void decode(a350_fw_call *call, const a350_topic_mbox *mb)
 {
     const uint32_t *u = mb->user_data;
 
-    memset(call, 0, sizeof(*call));
+    /* Not all of it is copied out: the strings are short. */
+    memset(call, 0, offsetof(a350_fw_call, so));
+    call->so[0] = 0;
     call->blk_id = mb->blk_id;
     call->blk_dim = mb->blk_dim;
     call->kernel_type = mb->kernel & 0x7f;

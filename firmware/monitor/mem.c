@@ -38,11 +38,18 @@ bool user_put(uint64_t addr, const void *src, uint64_t len)
 /* Length of the string, or -errno. */
 int user_str(char *dst, size_t size, uint64_t addr)
 {
+    uint64_t off = addr - mon.dev_base, room;
+    const volatile char *src = (const volatile char *)addr;
+
+    if (off >= mon.hbm_size) {
+        return -EFAULT;
+    }
+    room = mon.hbm_size - off;
     for (size_t i = 0; i < size; i++) {
-        if (!user_range(addr + i, 1)) {
+        if (i == room) {
             return -EFAULT;
         }
-        dst[i] = *(volatile const char *)(addr + i);
+        dst[i] = src[i];
         if (!dst[i]) {
             return (int)i;
         }
