@@ -346,7 +346,7 @@ static uint32_t send_note(hx_engine *e, const char *remote, const hx_note *n,
                       remote);
     }
     pthread_mutex_lock(&l->mutex);
-    if (atomic_load(&l->failed) || l->fd < 0) {
+    if (hx_link_failed(l) || l->fd < 0) {
         ret = hx_err(HX_FAILED, "SendNotify: the link to %s failed earlier: "
                      "disconnect and connect it again", l->remote);
     } else {

@@ -28,7 +28,6 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +35,10 @@
 
 #include "a350_card.h"
 #include "hixl_core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- util.c ---- */
 
@@ -292,10 +295,15 @@ struct hx_link {
     hx_path path;
     pthread_rwlock_t path_lock;
     bool open;                       /* path may be used; fd is open then */
-    atomic_bool failed;              /* latched */
+    bool failed;                     /* latched; atomic access */
     hx_table local, remote_mem;      /* snapshots of Connect */
     uint64_t next_note;
 };
+
+static inline bool hx_link_failed(const hx_link *l)
+{
+    return __atomic_load_n(&l->failed, __ATOMIC_ACQUIRE);
+}
 
 /* The link to @remote with a reference, NULL: none. */
 hx_link *hx_link_get(hx_engine *e, const char *remote);
@@ -344,5 +352,9 @@ uint32_t hx_pool_submit(hx_engine *e, const char *remote, bool connect,
 uint32_t hx_pool_status(hx_engine *e, const char *remote, int *status);
 uint32_t hx_pool_list(hx_engine *e, hixl_async_fn *fn, void *opaque);
 void hx_pool_stop(hx_engine *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* HX_H */

@@ -327,7 +327,7 @@ uint32_t hx_link_connect(hx_engine *e, const hx_addr *remote,
     }
     ret = establish(l, remote, deadline);
     if (ret != HX_OK) {
-        atomic_store(&l->failed, true);
+        __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&l->mutex);
         unlist(l);
     } else {
@@ -358,7 +358,7 @@ static void stop_path(hx_link *l)
 
 void hx_link_fail(hx_link *l)
 {
-    atomic_store(&l->failed, true);
+    __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
     stop_path(l);
 }
 
@@ -366,13 +366,13 @@ static uint32_t shut(hx_link *l, uint64_t deadline)
 {
     uint32_t ret = HX_OK;
 
-    if (l->open && !atomic_load(&l->failed) && l->path.seq) {
+    if (l->open && !hx_link_failed(l) && l->path.seq) {
         ret = hx_path_wait(&l->path, l->path.seq, deadline);
         /* A failed transfer's status is told by its request. */
         ret = ret == HX_TIMEOUT ? ret : HX_OK;
     }
     stop_path(l);
-    atomic_store(&l->failed, true);
+    __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
     if (l->fd >= 0) {
         hx_send(l->fd, HX_DESTROY_CHANNEL, NULL, 0, deadline);
         close(l->fd);

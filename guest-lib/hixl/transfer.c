@@ -53,7 +53,7 @@ static uint32_t need_link(hx_engine *e, const hx_job *j, uint64_t deadline,
         return ret;
     }
     *link = hx_link_get(e, a.text);
-    if (*link && atomic_load(&(*link)->failed)) {
+    if (*link && hx_link_failed(*link)) {
         hx_link_put(*link);
         hx_link_disconnect(e, a.text, deadline);
         *link = NULL;
@@ -106,7 +106,7 @@ static uint32_t check_ranges(const hx_link *l, const hx_job *j)
 
 static uint32_t link_usable(hx_link *l)
 {
-    if (atomic_load(&l->failed) || !l->open) {
+    if (hx_link_failed(l) || !l->open) {
         return hx_err(HX_FAILED, "transfer: the link to %s failed earlier: "
                       "disconnect and connect it again", l->remote);
     }
@@ -197,7 +197,7 @@ static uint32_t start_and_wait(hx_link *l, const hx_job *j, uint64_t deadline)
     ret = hx_path_wait(&l->path, seq, deadline);
     pthread_rwlock_unlock(&l->path_lock);
     if (ret != HX_OK) {
-        atomic_store(&l->failed, true);
+        __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
         pthread_mutex_lock(&l->mutex);
         hx_link_fail(l);
         pthread_mutex_unlock(&l->mutex);

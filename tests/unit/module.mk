@@ -70,3 +70,31 @@ $(B)/tests/unit/test-hccl-control: $(S)/tests/unit/test-hccl-control.c \
 	    -fno-sanitize-recover=undefined -I$(S)/include \
 	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
 	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread
+
+# HIXL on two cards of plain memory.
+UNIT_TESTS += $(B)/tests/unit/test-hixl
+
+TEST_HIXL_DIR := $(B)/tests/unit/hixl-obj
+TEST_HIXL_C := $(wildcard $(S)/guest-lib/hixl/*.c) $(S)/tests/unit/hixl-mock.c
+TEST_HIXL_OBJ := $(patsubst %.c,$(TEST_HIXL_DIR)/%.o,$(notdir $(TEST_HIXL_C)))
+TEST_HIXL_HDR := $(wildcard $(S)/guest-lib/hixl/*.h $(S)/include/hixl/*.h \
+    $(S)/include/adxl/*.h $(S)/include/cs/*.h $(S)/include/graph/*.h \
+    $(S)/tests/unit/*.h $(S)/guest-lib/card/a350_card.h \
+    $(S)/guest-lib/acl/acl_internal.h $(S)/include/hw/atlas350/*.h)
+TEST_HIXL_FLAGS := -fsanitize=address,undefined \
+    -fno-sanitize-recover=undefined -I$(S)/include -I$(S)/guest-lib/card \
+    -I$(S)/guest-lib/acl -I$(S)/guest-lib/hixl -I$(S)/tests/unit
+
+$(TEST_HIXL_DIR)/%.o: $(S)/guest-lib/hixl/%.c $(TEST_HIXL_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(TEST_HIXL_FLAGS) -c -o $@ $<
+
+$(TEST_HIXL_DIR)/hixl-mock.o: $(S)/tests/unit/hixl-mock.c $(TEST_HIXL_HDR)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(TEST_HIXL_FLAGS) -c -o $@ $<
+
+$(B)/tests/unit/test-hixl: $(S)/tests/unit/test-hixl.cc $(TEST_HIXL_OBJ) \
+	$(wildcard $(S)/guest-lib/hixl/*.cc) $(TEST_HIXL_HDR)
+	$(CXX) $(CXXFLAGS) -std=c++17 -Wno-missing-field-initializers \
+	    $(TEST_HIXL_FLAGS) -o $@ $(filter %.cc,$^) $(TEST_HIXL_OBJ) \
+	    -ljansson -lpthread

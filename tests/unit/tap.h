@@ -42,7 +42,7 @@ static inline bool is(uint64_t got, uint64_t want, const char *name)
 static inline bool is_bytes(const void *got, const void *want, size_t len,
                             const char *name)
 {
-    const uint8_t *g = got, *w = want;
+    const uint8_t *g = (const uint8_t *)got, *w = (const uint8_t *)want;
     bool good = ok(memcmp(got, want, len) == 0, "%s", name);
     size_t i;
 
