@@ -12,10 +12,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "acl_internal.h"
 #include "hx.h"
 
-#define PAGE 4096ull
+#define PAGE    4096ull
+#define BUSY_MS 5000u
 
 /* ---- tables ---- */
 
@@ -318,10 +320,29 @@ uint32_t hx_mem_register(hx_engine *e, uintptr_t addr, size_t len, int type,
     return ret;
 }
 
+/*
+ * The card keeps a segment that a peer's transfer is using, which ends in a
+ * moment. Should it not, the pages stay mapped: the card still writes there.
+ */
+static bool unregister(hx_engine *e, const hx_mem *m)
+{
+    uint64_t deadline = hx_now_ms() + BUSY_MS;
+    int rc;
+
+    while ((rc = a350_segment_unregister(e->card, m->token_id)) != 0 &&
+           hx_left_ms(deadline)) {
+        usleep(1000);
+    }
+    if (rc) {
+        hx_warn("memory 0x%" PRIx64 ", %" PRIu64 " bytes, stays registered on "
+                "the card: %s", m->addr, m->len, a350_card_text());
+    }
+    return rc == 0;
+}
+
 static void forget(hx_engine *e, hx_reg *r)
 {
-    a350_segment_unregister(e->card, r->mem.token_id);
-    if (r->mem.type == HX_MEM_HOST) {
+    if (unregister(e, &r->mem) && r->mem.type == HX_MEM_HOST) {
         host_unpin(&r->mem);
     }
     free(r);
