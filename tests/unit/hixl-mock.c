@@ -48,7 +48,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static a350_jetty *jetties[256];
 static struct { uintptr_t start, end; } maps[MAPS], pins[MAPS];
 static int alive, warnings;
-static volatile bool held;
+static bool held;
 static unsigned wqes, doorbells;
 static _Thread_local int device = -1;
 static _Thread_local char error_text[600];
@@ -100,7 +100,7 @@ uint8_t *mock_memory(int i, uint64_t offset)
 
 void mock_hold(bool hold)
 {
-    held = hold;
+    __atomic_store_n(&held, hold, __ATOMIC_RELAXED);
 }
 
 int mock_alive(void)
@@ -397,7 +397,7 @@ static uint32_t execute(a350_card *c, const uint32_t *w)
             peer = &cards[i];
         }
     }
-    wqes++;
+    __atomic_add_fetch(&wqes, 1, __ATOMIC_RELAXED);
     if (!peer) {
         return A350_UB_ERR_ACK_TIMEOUT;
     }
@@ -419,7 +419,7 @@ static bool doorbell(a350_sq *q, const a350_sqe *s)
     uint8_t *ring = a350_hbm_ptr(j->wq, j->depth * 64);
     bool cqe = true;
 
-    doorbells++;
+    __atomic_add_fetch(&doorbells, 1, __ATOMIC_RELAXED);
     while (*ci != (s->w[5] & 0xffff) && !status) {
         const uint32_t *w = (uint32_t *)(ring + (*ci % j->depth) * 64);
 
@@ -443,7 +443,7 @@ static void *run(void *arg)
 
     pthread_mutex_lock(&q->mutex);
     while (!q->stop) {
-        if (held || q->errors || q->done == q->pushed) {
+        if (__atomic_load_n(&held, __ATOMIC_RELAXED) || q->errors || q->done == q->pushed) {
             struct timespec ts;
 
             clock_gettime(CLOCK_REALTIME, &ts);

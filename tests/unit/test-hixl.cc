@@ -44,6 +44,7 @@ static_assert(sizeof(HixlServerConfig) == 128 &&
               sizeof(HixlClientDesc) == 128 && sizeof(HixlServerDesc) == 128,
               "");
 
+static const long kLate = 1000;
 static int port = 21000 + getpid() % 20000;
 
 static std::string NewName() { return "127.0.0.1:" + std::to_string(++port); }
@@ -430,7 +431,8 @@ static void TestTimeout() {
   is(x.a.TransferSync(x.bn.c_str(), hixl::WRITE, {d}, 150), hixl::TIMEOUT,
      "card does nothing");
   long ms = Ms(t);
-  ok(ms >= 149 && ms < 200, "after 150 ms (%ld)", ms);
+  /* Never early; how late depends on who else uses the machine. */
+  ok(ms >= 149 && ms < 150 + kLate, "after 150 ms (%ld)", ms);
   mock_hold(false);
   is(x.a.TransferSync(x.bn.c_str(), hixl::WRITE, {d}), hixl::FAILED,
      "latched");
@@ -449,7 +451,7 @@ static void TestTimeout() {
   is(x.a.TransferSync(x.bn.c_str(), hixl::WRITE, {d}, 100), hixl::TIMEOUT,
      "second thread, 100 ms");
   other.join();
-  ok(Ms(t) < 400, "kept");
+  ok(Ms(t) < 100 + kLate, "kept");
   is(slow, hixl::FAILED, "the other one's link has failed");
   mock_hold(false);
 }
@@ -720,7 +722,7 @@ static void TestHostileServer() {
                      "\"00000000000000000010000000000009\"}]}";
 
   is(ConnectTo("", 120, &ms), hixl::TIMEOUT, "a server that says nothing");
-  ok(ms >= 119 && ms < 170, "after 120 ms (%ld)", ms);
+  ok(ms >= 119 && ms < 120 + kLate, "after 120 ms (%ld)", ms);
   is(ConnectTo(Frame(6, "x", 1), 1000, &ms), hixl::FAILED, "wrong magic");
   is(ConnectTo(Frame(6, "", HX_MAGIC, 1ull << 40), 1000, &ms), hixl::FAILED,
      "a body of 1 TiB");
@@ -748,11 +750,11 @@ static void TestMemDecode() {
       "{\"mem_descs\":[{\"type\":0,\"addr\":1,\"size\":1,\"token_id\":0,"
       "\"token_value\":0}]}"};
   hx_table t = {};
-  const char *why;
+  const char *why = nullptr;
 
   for (const char *s : bad) {
-    ok(!hx_mems_decode(s, std::strlen(s), &t, &why) && t.mem == nullptr,
-       "memory list %s: %s", s, why);
+    const bool taken = hx_mems_decode(s, std::strlen(s), &t, &why);
+    ok(!taken && t.mem == nullptr, "memory list %s: %s", s, why);
   }
 }
 
