@@ -38,5 +38,7 @@ $(PREFIX)/lib64/libllm_datadist.so: $(HIXL_OBJ_DIR)/adxl.o \
 	    -Wl,-rpath,'$$ORIGIN' -o $@ $(HIXL_OBJ_DIR)/adxl.o \
 	    $(HIXL_OBJ_DIR)/ascend_string.o -L$(PREFIX)/lib64 -lcann_hixl
 
+ifneq ($(wildcard $(S)/guest-lib/acl/module.mk),)
 SDK_TARGETS += $(PREFIX)/lib64/libcann_hixl.so \
                $(PREFIX)/lib64/libllm_datadist.so
+endif
