@@ -90,7 +90,7 @@ HcclResult hcl_channel_prepare(hcl_channel *ch, uint32_t rank, uint32_t depth,
     return make_notifies(ch, rank, comm_name, peer_eid);
 }
 
-static void offer_mem(hcl_offer_mem *o, const hcl_mem *m)
+void hcl_offer_mem_fill(hcl_offer_mem *o, const hcl_mem *m)
 {
     o->addr = (uintptr_t)m->mem.addr;
     o->size = m->mem.size;
@@ -137,7 +137,7 @@ HcclResult hcl_offer_make(hcl_channel *ch, uint32_t rank, hcl_mem *const *mems,
     o->mem_num = n;
     o->exchange_len = ex_len;
     for (i = 0; i < n; i++) {
-        offer_mem(&m[i], mems[i]);
+        hcl_offer_mem_fill(&m[i], mems[i]);
     }
     if (ex_len) {
         memcpy(m + n, exchange, ex_len);
@@ -162,7 +162,7 @@ static bool of_card(uint64_t addr, uint64_t len, uint32_t card)
            addr + len >= addr && a350_addr_card(addr + len - 1) == card;
 }
 
-static HcclResult check_mem(const hcl_offer_mem *m, uint32_t card)
+HcclResult hcl_offer_mem_check(const hcl_offer_mem *m, uint32_t card)
 {
     bool device = m->type == COMM_MEM_TYPE_DEVICE;
 
@@ -207,7 +207,7 @@ static HcclResult check_offer(const hcl_channel *ch, const hcl_offer *o,
         return broken("drain address");
     }
     for (i = 0; i < o->mem_num; i++) {
-        rc = check_mem(&m[i], card);
+        rc = hcl_offer_mem_check(&m[i], card);
         if (rc != HCCL_SUCCESS) {
             return rc;
         }
@@ -313,8 +313,13 @@ static HcclResult make_object(hcl_channel *ch, uint32_t rank,
             of->notify_addr[i], 8, of->notify_token, of->notify_token_value,
         };
     }
-    if (!rc) {
+    if (!rc && ch->device) {     /* the handle was given out before */
+        a350_copy(a350_hbm_ptr(ch->device, sizeof(o)), &o, sizeof(o));
+    } else if (!rc) {
         rc = a350_hbm_new(ch->card, &o, sizeof(o), &ch->device);
+        if (!rc && hcl_handle_add(ch->device, HCL_CHANNEL, ch)) {
+            rc = -ENOMEM;
+        }
     }
     return rc ? hcl_driver(rc, "channel object") : HCCL_SUCCESS;
 }
@@ -333,14 +338,8 @@ HcclResult hcl_channel_connect(hcl_channel *ch, uint32_t rank,
     if (rc == HCCL_SUCCESS) {
         rc = publish_mems(ch, mems, n);
     }
-    if (rc == HCCL_SUCCESS) {
-        rc = make_object(ch, rank, offer, n, comm_object);
-    }
-    if (rc == HCCL_SUCCESS &&
-        hcl_handle_add(ch->device, HCL_CHANNEL, ch)) {
-        rc = hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
-    }
-    return rc;
+    return rc == HCCL_SUCCESS ? make_object(ch, rank, offer, n, comm_object)
+                              : rc;
 }
 
 void hcl_channel_free(hcl_channel *ch)

@@ -388,6 +388,9 @@ typedef struct hcl_offer {
     uint32_t mem_num, exchange_len;
     /* hcl_offer_mem[mem_num], then exchange_len bytes */
 } hcl_offer;
+void hcl_offer_mem_fill(hcl_offer_mem *o, const hcl_mem *m);
+/* Everything in it lies in memory of card @card, or of a host. */
+HcclResult hcl_offer_mem_check(const hcl_offer_mem *m, uint32_t card);
 #define HCL_OFFER_MAGIC 0x5246464fu
 
 #define HCL_LIB_VERSION "atlas350-1"
