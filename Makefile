@@ -28,8 +28,9 @@ ifneq ($(filter-out help deps clean docs demo check,$(GOALS)),)
 endif
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-# `make` alone uses every processor; `make -jN` is obeyed.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+# `make` alone uses every processor; `make -jN` is obeyed, and what the make
+# above this one has decided.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(JOBS)
 endif
 
