@@ -1,0 +1,1455 @@
+/*
+ * QTest: UB of the Atlas 350 card, rule by rule.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Rules: spec/hw/transport.md §2-§5. Each test has its own machine. Every
+ * card has a data segment, a segment of all its notify registers, a queue and
+ * a jetty; tests build work requests in the jetty's ring and ring it by a
+ * UBDMA entry of the queue.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "atlas350-card.h"
+
+#define RING        0x000000u   /* SQ, and CQ behind it */
+#define WQ          0x100000u   /* jetty ring */
+#define WQ2         0x400000u
+#define CI          0x0ff000u
+#define DATA        0x1000000u  /* data segment: 16 MiB, 128 MiB long */
+#define DATA_LEN    0x8000000u
+#define SRC         (DATA + 0x1000u)
+#define DST         (DATA + 0x2000000u)
+#define ALL         (A350_SEG_READ | A350_SEG_WRITE | A350_SEG_ATOMIC)
+#define VALUE       0x35035000u /* token value of card i: + i */
+
+typedef struct UbCard {
+    TCard *c;
+    TQueue q;
+    uint32_t index, jetty, depth;
+    uint16_t pi;
+    uint32_t data_token, notify_token;
+    a350_ub_remote rmt;         /* how others address the data segment */
+} UbCard;
+
+typedef struct Ub {
+    TMachine *m;
+    UbCard card[T_CARDS_MAX];
+} Ub;
+
+/* ---- set-up ---- */
+
+static uint32_t seg_register(TCard *c, uint64_t base, uint64_t len,
+                             uint32_t access, uint32_t value)
+{
+    a350_seg_register s = { .base = base, .length = len, .access = access,
+                            .token_value = value };
+
+    g_assert_cmpuint(t_admin(c, A350_ADM_SEG_REGISTER, &s, sizeof(s), NULL),
+                     ==, A350_ADM_OK);
+    return s.token_id;
+}
+
+static uint32_t jetty_create(TCard *c, uint64_t ring, uint32_t depth,
+                             uint64_t ci_addr, uint32_t flags)
+{
+    a350_jetty_create j = {
+        .jetty_id = A350_ID_ANY, .depth = depth, .base = c->dev + ring,
+        .ci_addr = ci_addr, .flags = flags, .err_timeout = 8,
+        .rank = A350_ID_NONE, .peer_rank = A350_ID_NONE,
+    };
+
+    g_assert_cmpuint(t_admin(c, A350_ADM_JETTY_CREATE, &j, sizeof(j), NULL),
+                     ==, A350_ADM_OK);
+    return j.jetty_id;
+}
+
+static void ub_card(Ub *u, unsigned i, uint32_t depth, uint32_t flags)
+{
+    UbCard *k = &u->card[i];
+    TCard *c = &u->m->card[i];
+
+    k->c = c;
+    k->index = i;
+    k->depth = depth;
+    k->q = t_queue(c, RING, 65, true, 0);
+    k->jetty = jetty_create(c, WQ, depth, c->dev + CI, flags);
+    k->data_token = seg_register(c, c->dev + DATA, DATA_LEN, ALL, VALUE + i);
+    k->notify_token = seg_register(c, a350_notify_addr(c->dev, 0), 0x8000, ALL,
+                                   VALUE + i);
+    a350_eid_make(k->rmt.eid, 0, i);
+    k->rmt.token_id = k->data_token;
+    k->rmt.token_value = VALUE + i;
+}
+
+static Ub *ub_start_full(unsigned cards, uint32_t depth, uint32_t flags)
+{
+    Ub *u = g_new0(Ub, 1);
+    unsigned i;
+
+    u->m = t_start(cards, "", "");
+    for (i = 0; i < cards; i++) {
+        ub_card(u, i, depth, flags);
+    }
+    return u;
+}
+
+static Ub *ub_start(unsigned cards)
+{
+    return ub_start_full(cards, 64, 0);
+}
+
+static void ub_stop(Ub *u)
+{
+    t_stop(u->m);
+    g_free(u);
+}
+
+/* ---- work requests ---- */
+
+static void post(UbCard *k, const a350_wqe *w)
+{
+    uint32_t i, n = a350_wqe_blocks(w);
+
+    for (i = 0; i < n; i++) {
+        t_hbm_write(k->c, WQ + (k->pi++ % k->depth) * A350_WQEBB_SIZE,
+                    &w->w[i * 16], A350_WQEBB_SIZE);
+    }
+}
+
+static void ring_at(UbCard *k, uint16_t pi)
+{
+    a350_sqe s;
+
+    a350_sqe_ubdma_db(&s, k->q.task, k->jetty, pi);
+    t_push_ring(&k->q, &s);
+}
+
+/* Rings for all that was posted and expects it to be done. */
+static void ring_ok(UbCard *k)
+{
+    ring_at(k, k->pi);
+    g_assert_true(t_drain(&k->q));
+}
+
+/* Rings and expects the queue to stop with this UB status. */
+static void ring_fails(UbCard *k, uint8_t status, uint8_t sub)
+{
+    a350_cqe e;
+
+    ring_at(k, k->pi);
+    g_assert_true(t_wait_stop(&k->q));
+    g_assert_true(t_cqe(&k->q, &e));
+    g_assert_true(e.h0 & A350_CQE_ERROR);
+    g_assert_cmpuint(e.error_bits, !=, 0);
+    g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_UBDMA);
+    g_assert_cmphex(e.status & 0xff, ==, status);
+    g_assert_cmphex(e.ub_status0, ==, status);
+    g_assert_cmphex(e.ub_sub0, ==, sub);
+}
+
+static a350_jetty_query_rsp query(UbCard *k)
+{
+    a350_jetty_query_rsp r;
+    uint8_t data[A350_ADMIN_DATA_SIZE] = { 0 };
+
+    memcpy(data, &k->jetty, sizeof(k->jetty));
+    g_assert_cmpuint(t_admin(k->c, A350_ADM_JETTY_QUERY, data,
+                             sizeof(a350_id_req), NULL), ==, A350_ADM_OK);
+    memcpy(&r, data, sizeof(r));
+    return r;
+}
+
+/* After a failure: jetty and queue as new. */
+static void recover(UbCard *k)
+{
+    t_admin_id(k->c, A350_ADM_JETTY_RESET, k->jetty);
+    t_admin_id(k->c, A350_ADM_SQ_RESET, k->q.id);
+    t_wr32(k->c, A350_REG_RTSQ + k->q.id * A350_SQ_PAGE_SIZE + A350_SQ_STATUS,
+           A350_SQ_STATUS_ENABLE);
+    k->q.tail = 0;
+    k->pi = 0;
+}
+
+static a350_wqe rw(UbCard *k, UbCard *peer, uint32_t opcode, uint64_t remote,
+                   uint64_t local, uint32_t len)
+{
+    a350_wqe w;
+
+    a350_wqe_rw(&w, opcode, A350_WQE_CQE, &peer->rmt, peer->c->dev + remote, 0,
+                k->c->dev + local, len, k->data_token);
+    return w;
+}
+
+static a350_wqe write_notify(UbCard *k, UbCard *peer, uint64_t remote,
+                             uint64_t local, uint32_t len, uint32_t notify,
+                             uint64_t data)
+{
+    a350_wqe w;
+
+    a350_wqe_write_notify(&w, A350_WQE_CQE, &peer->rmt, peer->c->dev + remote,
+                          0, k->c->dev + local, len, k->data_token,
+                          a350_notify_addr(peer->c->dev, notify),
+                          peer->notify_token, peer->rmt.token_value, data);
+    return w;
+}
+
+static a350_wqe nop(void)
+{
+    a350_wqe w;
+
+    memset(&w, 0, sizeof(w));
+    w.w[1] = A350_UB_NOP << A350_WQE_OPCODE_SHIFT;
+    return w;
+}
+
+/* @len bytes of pattern @seed at @off, with a guard band around. */
+static void guard(UbCard *k, uint64_t off, size_t len)
+{
+    t_hbm_fill(k->c, off - 64, 0xa5, len + 128);
+}
+
+static void check_guarded(UbCard *k, uint64_t off, uint32_t seed, size_t len)
+{
+    g_assert_true(t_hbm_is_fill(k->c, off - 64, 0xa5, 64));
+    g_assert_true(t_hbm_is_fill(k->c, off + len, 0xa5, 64));
+    g_assert_true(t_hbm_is_pattern(k->c, off, seed, len));
+}
+
+/* ---- opcodes ---- */
+
+static const uint32_t sizes[] = {
+    1, 2, 63, 64, 65, 4096, 65535, 65536, 65537, 1048576 + 3, 5 * 1048576 + 1,
+};
+
+static void test_write(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        t_hbm_pattern(a->c, SRC + i, i, sizes[i]);
+        guard(b, DST + 3 * i, sizes[i]);
+        w = rw(a, b, A350_UB_WRITE, DST + 3 * i, SRC + i, sizes[i]);
+        post(a, &w);
+        ring_ok(a);
+        check_guarded(b, DST + 3 * i, i, sizes[i]);
+    }
+    ub_stop(u);
+}
+
+static void test_read(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        t_hbm_pattern(b->c, SRC + i, i, sizes[i]);
+        guard(a, DST + 5 * i, sizes[i]);
+        w = rw(a, b, A350_UB_READ, SRC + i, DST + 5 * i, sizes[i]);
+        post(a, &w);
+        ring_ok(a);
+        check_guarded(a, DST + 5 * i, i, sizes[i]);
+    }
+    ub_stop(u);
+}
+
+static void test_write_with_notify(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        t_hbm_pattern(a->c, SRC, i, sizes[i]);
+        guard(b, DST, sizes[i]);
+        w = write_notify(a, b, DST, SRC, sizes[i], i, 1);
+        post(a, &w);
+        ring_ok(a);
+        check_guarded(b, DST, i, sizes[i]);
+        g_assert_cmphex(t_notify(b->c, i), ==, 1);
+        g_assert_cmphex(t_notify(b->c, i + 1), ==, 0);
+    }
+    ub_stop(u);
+}
+
+/* A zero-length write with notify moves nothing but notifies. */
+static void test_zero_length(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+
+    guard(b, DST, 64);
+    w = rw(a, b, A350_UB_WRITE, DST, SRC, 0);
+    g_assert_cmpuint(w.w[2] >> A350_WQE_SGE_NUM_SHIFT, ==, 0);
+    post(a, &w);
+    w = rw(a, b, A350_UB_READ, DST, SRC, 0);
+    post(a, &w);
+    w = write_notify(a, b, DST, SRC, 0, 5, 1);
+    post(a, &w);
+    ring_ok(a);
+    g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 64));
+    g_assert_cmphex(t_notify(b->c, 5), ==, 1);
+    ub_stop(u);
+}
+
+static void test_nop(void)
+{
+    Ub *u = ub_start(1);
+    UbCard *a = &u->card[0];
+    a350_wqe w = nop();
+    uint32_t ci;
+
+    post(a, &w);
+    post(a, &w);
+    ring_ok(a);
+    g_assert_cmpuint(query(a).ci, ==, 2);
+    g_assert_cmpuint(query(a).pi, ==, 2);
+    t_hbm_read(a->c, CI, &ci, sizeof(ci));
+    g_assert_cmpuint(ci, ==, 2);
+    ub_stop(u);
+}
+
+static void test_inline(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    uint8_t got[32];
+    a350_wqe w;
+    uint32_t n;
+
+    for (n = 1; n <= 16; n++) {
+        guard(b, DST, n);
+        a350_wqe_inline4(&w, A350_WQE_CQE, &b->rmt, b->c->dev + DST, 0, 0);
+        w.w[1] = (A350_UB_WRITE << A350_WQE_OPCODE_SHIFT) |
+                 (n << A350_WQE_INLINE_LEN_SHIFT);
+        memcpy(&w.w[12], "0123456789abcdef", 16);
+        post(a, &w);
+        ring_ok(a);
+        t_hbm_read(b->c, DST, got, sizeof(got));
+        g_assert_cmpmem(got, n, "0123456789abcdef", n);
+        g_assert_cmphex(got[n], ==, 0xa5);
+    }
+    ub_stop(u);
+}
+
+/* NotifyRecord: an inline write of 4 bytes, 1, to the peer's register. */
+static void test_inline_notify(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_ub_remote rmt = b->rmt;
+    a350_wqe w;
+    a350_sqe s;
+
+    rmt.token_id = b->notify_token;
+    a350_wqe_inline4(&w, A350_WQE_CQE | A350_WQE_FENCE, &rmt,
+                     a350_notify_addr(b->c->dev, 17), 0, 1);
+    post(a, &w);
+    ring_ok(a);
+    g_assert_cmphex(t_notify(b->c, 17), ==, 1);
+    /* A waiting queue takes it. */
+    a350_sqe_notify_wait(&s, 0, 17, 0);
+    t_push_ring(&b->q, &s);
+    g_assert_true(t_drain(&b->q));
+    g_assert_cmphex(t_notify(b->c, 17), ==, 0);
+    t_push_ring(&b->q, &s);
+    g_assert_true(t_stays(&b->q, 1));
+    post(a, &w);
+    ring_ok(a);
+    g_assert_true(t_drain(&b->q));
+    ub_stop(u);
+}
+
+/* Drain: an 8-byte read of a remote constant into an own notify register. */
+static void test_read_into_notify(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    uint64_t one = 1;
+    a350_wqe w;
+
+    t_hbm_write(b->c, SRC, &one, sizeof(one));
+    a350_wqe_rw(&w, A350_UB_READ, A350_WQE_CQE | A350_WQE_FENCE, &b->rmt,
+                b->c->dev + SRC, 0, a350_notify_addr(a->c->dev, 3), 8,
+                a->notify_token);
+    post(a, &w);
+    ring_ok(a);
+    g_assert_cmphex(t_notify(a->c, 3), ==, 1);
+    ub_stop(u);
+}
+
+/* A card may address itself. */
+static void test_loopback(void)
+{
+    Ub *u = ub_start(1);
+    UbCard *a = &u->card[0];
+    a350_wqe w;
+
+    t_hbm_pattern(a->c, SRC, 7, 300000);
+    guard(a, DST, 300000);
+    w = write_notify(a, a, DST, SRC, 300000, 2, 1);
+    post(a, &w);
+    ring_ok(a);
+    check_guarded(a, DST, 7, 300000);
+    g_assert_cmphex(t_notify(a->c, 2), ==, 1);
+    ub_stop(u);
+}
+
+/* Segments in host memory, on either side. */
+static void test_host_memory(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    g_autofree uint8_t *buf = g_malloc(200000), *got = g_malloc(200000);
+    uint32_t local, remote;
+    a350_ub_remote rmt = b->rmt;
+    a350_wqe w;
+    unsigned i;
+
+    local = seg_register(a->c, T_RAM, 0x100000, ALL, 1);
+    remote = seg_register(b->c, T_RAM + 0x100000, 0x100000, ALL, 99);
+    rmt.token_id = remote;
+    rmt.token_value = 99;
+    for (i = 0; i < 200000; i++) {
+        buf[i] = i * 31 + (i >> 8);
+    }
+    qtest_bufwrite(u->m->qts, T_RAM, buf, 200000);
+    a350_wqe_rw(&w, A350_UB_WRITE, A350_WQE_CQE, &rmt, T_RAM + 0x100000, 0,
+                T_RAM, 200000, local);
+    post(a, &w);
+    ring_ok(a);
+    qtest_bufread(u->m->qts, T_RAM + 0x100000, got, 200000);
+    g_assert_cmpmem(got, 200000, buf, 200000);
+    ub_stop(u);
+}
+
+/* ---- rings ---- */
+
+/* A two-block entry at the last slot goes on at slot 0. */
+static void test_wrap_in_wqe(void)
+{
+    Ub *u = ub_start_full(2, 16, 0);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe n = nop(), w;
+    unsigned lap, i;
+
+    for (i = 0; i < 15; i++) {
+        post(a, &n);
+    }
+    ring_ok(a);
+    for (lap = 0; lap < 3; lap++) {
+        g_assert_cmpuint(a->pi % 16, ==, 15);
+        t_hbm_pattern(a->c, SRC, lap, 1000);
+        guard(b, DST, 1000);
+        w = write_notify(a, b, DST, SRC, 1000, lap, 1);
+        post(a, &w);
+        for (i = 0; i < 14; i++) {
+            post(a, &n);
+        }
+        ring_ok(a);
+        check_guarded(b, DST, lap, 1000);
+        g_assert_cmphex(t_notify(b->c, lap), ==, 1);
+    }
+    ub_stop(u);
+}
+
+/* The ring full to the last block, and the 16-bit index through its wrap. */
+static void test_index_wrap(void)
+{
+    Ub *u = ub_start_full(1, A350_JETTY_DEPTH_MAX, 0);
+    UbCard *a = &u->card[0];
+    g_autofree uint8_t *ring = g_malloc0(A350_JETTY_DEPTH_MAX * 64);
+    a350_wqe w = nop();
+    uint32_t i;
+
+    for (i = 0; i < A350_JETTY_DEPTH_MAX; i++) {
+        memcpy(ring + i * 64, &w, 64);
+    }
+    t_hbm_write(a->c, WQ, ring, A350_JETTY_DEPTH_MAX * 64);
+    for (i = 1; i <= 5; i++) {
+        a->pi += A350_JETTY_DEPTH_MAX;
+        ring_ok(a);
+        g_assert_cmpuint(query(a).ci, ==, a->pi);
+    }
+    ub_stop(u);
+}
+
+/* An index that is reached already, or passed, completes at once. */
+static void test_doorbell_behind(void)
+{
+    Ub *u = ub_start(1);
+    UbCard *a = &u->card[0];
+    a350_wqe w = nop();
+
+    ring_at(a, 0);
+    g_assert_true(t_drain(&a->q));
+    post(a, &w);
+    post(a, &w);
+    post(a, &w);
+    ring_ok(a);
+    ring_at(a, 3);
+    ring_at(a, 2);
+    ring_at(a, 0);
+    g_assert_true(t_drain(&a->q));
+    g_assert_cmpuint(query(a).ci, ==, 3);
+    ub_stop(u);
+}
+
+/* An index beyond the ring is an error of the task; the jetty lives. */
+static void test_doorbell_too_far(void)
+{
+    Ub *u = ub_start_full(1, 16, 0);
+    UbCard *a = &u->card[0];
+    a350_cqe e;
+
+    ring_at(a, 17);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_true(e.h0 & A350_CQE_ERROR);
+    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
+    g_assert_cmpuint(query(a).pi, ==, 0);
+    ub_stop(u);
+}
+
+static void test_no_such_jetty(void)
+{
+    Ub *u = ub_start(1);
+    UbCard *a = &u->card[0];
+    a350_cqe e;
+
+    a->jetty = 4242;
+    ring_at(a, 1);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_true(e.h0 & A350_CQE_ERROR);
+    ub_stop(u);
+}
+
+/* The producer index inside a two-block entry. */
+static void test_half_entry(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0];
+    a350_wqe w = write_notify(a, &u->card[1], DST, SRC, 8, 0, 1);
+
+    post(a, &w);
+    a->pi--;
+    ring_fails(a, A350_UB_ERR_LOCAL, A350_UB_SUB_LOCAL_LENGTH);
+    g_assert_cmphex(t_notify(u->card[1].c, 0), ==, 0);
+    ub_stop(u);
+}
+
+/* Two queues ring one jetty, in either order. */
+static void test_two_queues(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    TQueue q2 = t_queue(a->c, 0x200000, 65, true, 0);
+    a350_sqe s;
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < 20; i++) {
+        t_hbm_pattern(a->c, SRC, i, 300000);
+        guard(b, DST, 300000);
+        w = rw(a, b, A350_UB_WRITE, DST, SRC, 300000);
+        post(a, &w);
+        w = write_notify(a, b, DST, SRC, 300000, 1, 1);
+        post(a, &w);
+        a350_sqe_ubdma_db(&s, i, a->jetty, a->pi - (i % 2 ? 2 : 0));
+        t_push_ring(&q2, &s);
+        ring_at(a, a->pi - (i % 2 ? 0 : 2));
+        g_assert_true(t_drain(&q2));
+        g_assert_true(t_drain(&a->q));
+        check_guarded(b, DST, i, 300000);
+    }
+    ub_stop(u);
+}
+
+/* ---- refusals ---- */
+
+typedef struct Refusal {
+    const char *name;
+    void (*spoil)(a350_wqe *w, UbCard *a, UbCard *b);
+    uint8_t status, sub;
+} Refusal;
+
+static void set_opcode(a350_wqe *w, uint32_t opcode)
+{
+    w->w[1] = (w->w[1] & ~0xff00u) | (opcode << A350_WQE_OPCODE_SHIFT);
+}
+
+static void set_remote(a350_wqe *w, uint64_t addr)
+{
+    w->w[10] = addr;
+    w->w[11] = addr >> 32;
+}
+
+static void set_local(a350_wqe *w, uint64_t addr)
+{
+    w->w[14] = addr;
+    w->w[15] = addr >> 32;
+}
+
+static void spoil_send(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_opcode(w, 0);
+}
+
+static void spoil_cas(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_opcode(w, 7);
+}
+
+static void spoil_first_invalid(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_opcode(w, 0x12);
+}
+
+static void spoil_udf_type(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    a350_wqe_set_reduce(w, A350_UB_ADD, A350_UB_INT8);
+    w->w[9] |= 1;
+}
+
+static void spoil_reduce_type(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    a350_wqe_set_reduce(w, A350_UB_ADD, 10);
+}
+
+static void spoil_reduce_op_low(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    a350_wqe_set_reduce(w, 7, A350_UB_INT8);
+}
+
+static void spoil_reduce_equal(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    a350_wqe_set_reduce(w, A350_UB_EQUAL, A350_UB_INT8);
+}
+
+static void spoil_inline_read(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_opcode(w, A350_UB_READ);
+    w->w[0] |= A350_WQE_INLINE;
+    w->w[1] |= 4u << A350_WQE_INLINE_LEN_SHIFT;
+}
+
+static void spoil_inline_len(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[0] |= A350_WQE_INLINE;
+    w->w[1] |= 17u << A350_WQE_INLINE_LEN_SHIFT;
+}
+
+static void spoil_too_long(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[12] = A350_UB_MAX_MSG + 1;
+}
+
+static void spoil_two_sges(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[2] += 1u << A350_WQE_SGE_NUM_SHIFT;
+}
+
+static void spoil_part_element(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    a350_wqe_set_reduce(w, A350_UB_ADD, A350_UB_FP32);
+    w->w[12] = 4095;
+}
+
+static void spoil_local_token(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[13] ^= 0x400;
+}
+
+static void spoil_local_before(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_local(w, a->c->dev + DATA - 1);
+}
+
+static void spoil_local_after(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_local(w, a->c->dev + DATA + DATA_LEN - 4095);
+}
+
+static void spoil_local_wrap(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_local(w, -16ull);
+}
+
+static void spoil_token_disabled(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[0] &= ~A350_WQE_TOKEN_EN;
+}
+
+static void spoil_remote_token(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[3] ^= 0x400;
+}
+
+static void spoil_remote_generation(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[3] += 0x10000;
+}
+
+static void spoil_token_value(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[8] ^= 1;
+}
+
+static void spoil_remote_before(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_remote(w, b->c->dev + DATA - 1);
+}
+
+static void spoil_remote_after(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_remote(w, b->c->dev + DATA + DATA_LEN - 4095);
+}
+
+static void spoil_remote_wrap(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    set_remote(w, -16ull);
+}
+
+static void spoil_other_card(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    /* The right card and token, but an address of the initiator. */
+    set_remote(w, a->c->dev + DST);
+}
+
+static void spoil_eid_card(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[4] ^= 0x40;             /* last bytes of the address: card 65 */
+}
+
+static void spoil_eid_form(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[7] = 0x12345678;
+}
+
+static void spoil_register_len(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    w->w[3] = b->notify_token;
+    set_remote(w, a350_notify_addr(b->c->dev, 0));
+    w->w[12] = 16;
+}
+
+static void spoil_register_reduce(a350_wqe *w, UbCard *a, UbCard *b)
+{
+    spoil_register_len(w, a, b);
+    a350_wqe_set_reduce(w, A350_UB_ADD, A350_UB_INT32);
+    w->w[12] = 4;
+}
+
+static const Refusal refusals[] = {
+    { "send", spoil_send, 1, 0 },
+    { "compare-and-swap", spoil_cas, 1, 0 },
+    { "first-invalid-opcode", spoil_first_invalid, 1, 0 },
+    { "udf-type", spoil_udf_type, 1, 0 },
+    { "reduce-type", spoil_reduce_type, 1, 0 },
+    { "reduce-op", spoil_reduce_op_low, 1, 0 },
+    { "reduce-equal", spoil_reduce_equal, 1, 0 },
+    { "inline-read", spoil_inline_read, 1, 0 },
+    { "inline-length", spoil_inline_len, 2, 1 },
+    { "message-length", spoil_too_long, 2, 1 },
+    { "two-sges", spoil_two_sges, 2, 1 },
+    { "part-of-element", spoil_part_element, 2, 1 },
+    { "local-token", spoil_local_token, 2, 2 },
+    { "local-before-segment", spoil_local_before, 2, 2 },
+    { "local-after-segment", spoil_local_after, 2, 2 },
+    { "local-wraps", spoil_local_wrap, 2, 2 },
+    { "token-disabled", spoil_token_disabled, 3, 2 },
+    { "remote-token", spoil_remote_token, 3, 2 },
+    { "remote-token-generation", spoil_remote_generation, 3, 2 },
+    { "token-value", spoil_token_value, 3, 2 },
+    { "remote-before-segment", spoil_remote_before, 3, 2 },
+    { "remote-after-segment", spoil_remote_after, 3, 2 },
+    { "remote-wraps", spoil_remote_wrap, 3, 2 },
+    { "address-of-other-card", spoil_other_card, 3, 2 },
+    { "eid-of-no-card", spoil_eid_card, 5, 0 },
+    { "eid-malformed", spoil_eid_form, 5, 0 },
+    { "register-16-bytes", spoil_register_len, 3, 1 },
+    { "register-reduce", spoil_register_reduce, 3, 1 },
+};
+
+static void test_refusals(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned i;
+    a350_wqe w;
+
+    t_hbm_fill(a->c, SRC, 0x11, 4096);
+    for (i = 0; i < G_N_ELEMENTS(refusals); i++) {
+        const Refusal *r = &refusals[i];
+
+        g_test_message("%s", r->name);
+        guard(b, DST, 4096);
+        w = rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+        r->spoil(&w, a, b);
+        post(a, &w);
+        ring_fails(a, r->status, r->sub);
+        g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
+        g_assert_cmpuint(query(a).status, ==, r->status);
+        g_assert_cmpuint(query(a).sub_status, ==, r->sub);
+        g_assert_cmpuint(query(a).state, ==, r->status >= 4 ?
+                         A350_JETTY_ERROR : A350_JETTY_SUSPEND);
+        recover(a);
+        w = rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+        post(a, &w);
+        ring_ok(a);
+        g_assert_true(t_hbm_is_fill(b->c, DST, 0x11, 4096));
+    }
+    ub_stop(u);
+}
+
+/* A refused notification leaves the payload unwritten as well. */
+static void test_notify_refusals(void)
+{
+    static const struct { unsigned word; uint32_t flip; uint8_t sub; } c[] = {
+        { 12, 0x400, 2 },        /* token id */
+        { 13, 1, 2 },            /* token value */
+        { 14, 0x100000, 2 },     /* outside of the segment */
+        { 14, 4, 1 },            /* not on an 8-byte step */
+    };
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned i;
+    a350_wqe w;
+
+    t_hbm_fill(a->c, SRC, 0x22, 4096);
+    for (i = 0; i < G_N_ELEMENTS(c); i++) {
+        guard(b, DST, 4096);
+        w = write_notify(a, b, DST, SRC, 4096, 9, 1);
+        w.w[c[i].word] ^= c[i].flip;
+        post(a, &w);
+        ring_fails(a, A350_UB_ERR_REMOTE, c[i].sub);
+        g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
+        g_assert_cmphex(t_notify(b->c, 9), ==, 0);
+        recover(a);
+    }
+    ub_stop(u);
+}
+
+static void test_access_rights(void)
+{
+    static const struct {
+        uint32_t access, opcode;
+        bool reduce, ok;
+    } c[] = {
+        { A350_SEG_READ, A350_UB_WRITE, false, false },
+        { A350_SEG_READ, A350_UB_READ, false, true },
+        { A350_SEG_WRITE, A350_UB_WRITE, false, true },
+        { A350_SEG_WRITE, A350_UB_READ, false, false },
+        { A350_SEG_READ | A350_SEG_WRITE, A350_UB_WRITE, true, false },
+        { A350_SEG_READ | A350_SEG_WRITE, A350_UB_READ, true, true },
+        { ALL, A350_UB_WRITE, true, true },
+        { ALL | A350_SEG_LOCAL_ONLY, A350_UB_WRITE, false, false },
+        { ALL | A350_SEG_LOCAL_ONLY, A350_UB_READ, false, false },
+        { 0, A350_UB_READ, false, false },
+    };
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned i;
+    a350_wqe w;
+
+    for (i = 0; i < G_N_ELEMENTS(c); i++) {
+        w = rw(a, b, c[i].opcode, DST, SRC, 64);
+        w.w[3] = seg_register(b->c, b->c->dev + DST, 64, c[i].access,
+                              b->rmt.token_value);
+        if (c[i].reduce) {
+            a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
+        }
+        post(a, &w);
+        if (c[i].ok) {
+            ring_ok(a);
+        } else {
+            ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+            recover(a);
+        }
+        t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, w.w[3]);
+    }
+    ub_stop(u);
+}
+
+/* The token of a segment that is gone does not open its successors. */
+static void test_stale_token(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    uint32_t old, i;
+    a350_wqe w;
+
+    old = seg_register(b->c, b->c->dev + DST, 4096, ALL, VALUE + 1);
+    t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, old);
+    for (i = 0; i < 8; i++) {
+        g_assert_cmphex(seg_register(b->c, b->c->dev + DST, 4096, ALL,
+                                     VALUE + 1), !=, old);
+    }
+    w = rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    w.w[3] = old;
+    post(a, &w);
+    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    ub_stop(u);
+}
+
+/* First and last byte of a segment are inside. */
+static void test_segment_edges(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+
+    t_hbm_pattern(a->c, SRC, 1, 100);
+    w = rw(a, b, A350_UB_WRITE, DATA, SRC, 100);
+    post(a, &w);
+    w = rw(a, b, A350_UB_WRITE, DATA + DATA_LEN - 100, SRC, 100);
+    post(a, &w);
+    ring_ok(a);
+    g_assert_true(t_hbm_is_pattern(b->c, DATA, 1, 100));
+    g_assert_true(t_hbm_is_pattern(b->c, DATA + DATA_LEN - 100, 1, 100));
+    ub_stop(u);
+}
+
+/* ---- after an error ---- */
+
+static void post_three(UbCard *a, UbCard *b)
+{
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < 3; i++) {
+        t_hbm_pattern(a->c, SRC + i * 4096, i, 4096);
+        guard(b, DST + i * 8192, 4096);
+        w = rw(a, b, A350_UB_WRITE, DST + i * 8192, SRC + i * 4096, 4096);
+        if (i == 1) {
+            w.w[8] ^= 1;
+        }
+        post(a, &w);
+    }
+}
+
+/* What follows a failed request completes with status 6 and does nothing. */
+static void test_flush(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+
+    post_three(a, b);
+    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    check_guarded(b, DST, 0, 4096);
+    g_assert_true(t_hbm_is_fill(b->c, DST + 8192, 0xa5, 4096));
+    g_assert_true(t_hbm_is_fill(b->c, DST + 16384, 0xa5, 4096));
+    g_assert_cmpuint(query(a).ci, ==, 3);
+
+    t_admin_id(a->c, A350_ADM_SQ_RESET, a->q.id);
+    t_wr32(a->c, A350_REG_RTSQ + a->q.id * A350_SQ_PAGE_SIZE + A350_SQ_STATUS,
+           A350_SQ_STATUS_ENABLE);
+    a->q.tail = 0;
+    w = rw(a, b, A350_UB_WRITE, DST + 16384, SRC, 4096);
+    post(a, &w);
+    ring_fails(a, A350_UB_ERR_FLUSHED, 0);
+    g_assert_true(t_hbm_is_fill(b->c, DST + 16384, 0xa5, 4096));
+
+    recover(a);
+    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
+    g_assert_cmpuint(query(a).ci, ==, 0);
+    post(a, &w);
+    ring_ok(a);
+    check_guarded(b, DST + 16384, 0, 4096);
+    ub_stop(u);
+}
+
+/* errorSuspend = 0: the failure is reported, the rest is done. */
+static void test_continue(void)
+{
+    Ub *u = ub_start_full(2, 64, A350_JETTY_F_CONTINUE);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+
+    post_three(a, b);
+    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    g_assert_true(T_WAIT(query(a).ci == 3));
+    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
+    check_guarded(b, DST, 0, 4096);
+    g_assert_true(t_hbm_is_fill(b->c, DST + 8192, 0xa5, 4096));
+    check_guarded(b, DST + 16384, 2, 4096);
+    ub_stop(u);
+}
+
+/* A jetty that is reset or destroyed gives its waiting tasks status 6. */
+static void test_reset_in_flight(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w = rw(a, b, A350_UB_WRITE, DST, SRC, 64 << 20);
+    unsigned i, k;
+    a350_cqe e;
+
+    for (k = 0; k < 6; k++) {
+        for (i = 0; i < 16; i++) {
+            post(a, &w);
+        }
+        ring_at(a, a->pi);
+        if (k == 5) {
+            t_admin_id(a->c, A350_ADM_JETTY_DESTROY, a->jetty);
+        } else {
+            t_admin_id(a->c, A350_ADM_JETTY_RESET, a->jetty);
+            g_assert_cmpuint(query(a).ci, ==, 0);
+        }
+        g_assert_true(t_wait_stop(&a->q));
+        g_assert_true(t_cqe(&a->q, &e));
+        g_assert_cmphex(e.status & 0xff, ==, A350_UB_ERR_FLUSHED);
+        if (k < 5) {
+            recover(a);
+        }
+    }
+    ub_stop(u);
+}
+
+/* ---- reductions ---- */
+
+typedef struct ReduceCase {
+    uint32_t type, op, size;
+    uint32_t dst, src, want;
+} ReduceCase;
+
+/* Worked out by hand; the arithmetic itself has a test of its own. */
+static const ReduceCase reduce_cases[] = {
+    { A350_UB_INT8, A350_UB_ADD, 1, 0x7f, 0x01, 0x80 },
+    { A350_UB_INT8, A350_UB_MAX, 1, 0x80, 0x7f, 0x7f },
+    { A350_UB_INT16, A350_UB_MIN, 2, 0x8000, 0x0001, 0x8000 },
+    { A350_UB_INT32, A350_UB_ADD, 4, 0xffffffff, 2, 1 },
+    { A350_UB_UINT8, A350_UB_MAX, 1, 0x80, 0x7f, 0x80 },
+    { A350_UB_UINT16, A350_UB_MIN, 2, 0x8000, 0x0001, 0x0001 },
+    { A350_UB_UINT32, A350_UB_MAX, 4, 0x80000000, 1, 0x80000000 },
+    { A350_UB_FP16, A350_UB_ADD, 2, 0x3c00, 0x4000, 0x4200 },
+    { A350_UB_FP32, A350_UB_ADD, 4, 0x3fc00000, 0x40100000, 0x40700000 },
+    { A350_UB_FP32, A350_UB_MAX, 4, 0xbf800000, 0xc0000000, 0xbf800000 },
+    { A350_UB_BF16, A350_UB_ADD, 2, 0x7f7f, 0x7f7f, 0x7f80 },
+    { A350_UB_BF16_SAT, A350_UB_ADD, 2, 0x7f7f, 0x7f7f, 0x7f7f },
+};
+
+static void fill_elements(UbCard *k, uint64_t off, uint32_t v, uint32_t size,
+                          uint32_t count)
+{
+    g_autofree uint8_t *buf = g_malloc(size * count);
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        memcpy(buf + i * size, &v, size);
+    }
+    t_hbm_write(k->c, off, buf, size * count);
+}
+
+static void check_elements(UbCard *k, uint64_t off, const ReduceCase *r,
+                           uint32_t count)
+{
+    g_autofree uint8_t *buf = g_malloc(r->size * count);
+    uint32_t i;
+
+    t_hbm_read(k->c, off, buf, r->size * count);
+    for (i = 0; i < count; i++) {
+        uint32_t v = 0;
+
+        memcpy(&v, buf + i * r->size, r->size);
+        if (v != r->want) {
+            g_test_message("type %u op %u element %u", r->type, r->op, i);
+        }
+        g_assert_cmphex(v, ==, r->want);
+    }
+}
+
+static void test_reduce(gconstpointer opaque)
+{
+    bool read = GPOINTER_TO_INT(opaque);
+    static const uint32_t counts[] = { 1, 33, 100003 };
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    UbCard *to = read ? a : b, *from = read ? b : a;
+    unsigned i, n;
+    a350_wqe w;
+
+    for (i = 0; i < G_N_ELEMENTS(reduce_cases); i++) {
+        for (n = 0; n < G_N_ELEMENTS(counts); n++) {
+            const ReduceCase *r = &reduce_cases[i];
+            uint32_t len = r->size * counts[n];
+
+            guard(to, DST + 1, len);
+            fill_elements(to, DST + 1, r->dst, r->size, counts[n]);
+            fill_elements(from, SRC + 2, r->src, r->size, counts[n]);
+            w = read ? rw(a, b, A350_UB_READ, SRC + 2, DST + 1, len) :
+                       rw(a, b, A350_UB_WRITE, DST + 1, SRC + 2, len);
+            a350_wqe_set_reduce(&w, r->op, r->type);
+            post(a, &w);
+            ring_ok(a);
+            check_elements(to, DST + 1, r, counts[n]);
+            g_assert_true(t_hbm_is_fill(to->c, DST + 1 + len, 0xa5, 64));
+        }
+    }
+    ub_stop(u);
+}
+
+static void test_reduce_with_notify(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    const ReduceCase *r = &reduce_cases[8];
+    a350_wqe w = write_notify(a, b, DST, SRC, 4 * 50000, 4, 1);
+
+    a350_wqe_set_reduce(&w, r->op, r->type);
+    fill_elements(b, DST, r->dst, 4, 50000);
+    fill_elements(a, SRC, r->src, 4, 50000);
+    post(a, &w);
+    ring_ok(a);
+    check_elements(b, DST, r, 50000);
+    g_assert_cmphex(t_notify(b->c, 4), ==, 1);
+    ub_stop(u);
+}
+
+/* Three cards add into one buffer of the fourth; nothing is lost. */
+static void test_reduce_concurrent(void)
+{
+    Ub *u = ub_start(4);
+    UbCard *to = &u->card[3];
+    ReduceCase want = { A350_UB_INT32, A350_UB_ADD, 4, 0, 0, 3 * 8 };
+    uint32_t count = 300000, i, k;
+    a350_wqe w;
+
+    fill_elements(to, DST, 0, 4, count);
+    for (k = 0; k < 3; k++) {
+        fill_elements(&u->card[k], SRC, 1, 4, count);
+        w = rw(&u->card[k], to, A350_UB_WRITE, DST, SRC, 4 * count);
+        a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
+        for (i = 0; i < 8; i++) {
+            post(&u->card[k], &w);
+        }
+    }
+    for (k = 0; k < 3; k++) {
+        ring_at(&u->card[k], u->card[k].pi);
+    }
+    for (k = 0; k < 3; k++) {
+        g_assert_true(t_drain(&u->card[k].q));
+    }
+    check_elements(to, DST, &want, count);
+    ub_stop(u);
+}
+
+/* ---- several cards ---- */
+
+/*
+ * Payload before notify: the receiver waits for each notify, copies the
+ * target buffer away and lets the sender go on; other queues keep the movers
+ * of both cards busy. Each copy must be complete.
+ */
+static void test_payload_before_notify(void)
+{
+    enum { ROUNDS = 24, LEN = 200000 };
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    TQueue load[2];
+    a350_sqe s;
+    a350_wqe w;
+    unsigned i;
+
+    for (i = 0; i < 2; i++) {
+        load[i] = t_queue(&u->m->card[i], 0x200000, 65, false, 0);
+    }
+    for (i = 0; i < ROUNDS; i++) {
+        t_hbm_pattern(a->c, SRC + i * LEN, i, LEN);
+        w = write_notify(a, b, DST, SRC + i * LEN, LEN, 0, 1);
+        post(a, &w);
+        a350_sqe_ubdma_db(&s, 2 * i, a->jetty, a->pi);
+        t_push(&a->q, &s);
+        a350_sqe_notify_wait(&s, 2 * i + 1, 1, 0);
+        t_push(&a->q, &s);
+
+        a350_sqe_notify_wait(&s, 3 * i, 0, 0);
+        t_push(&b->q, &s);
+        a350_sqe_sdma(&s, 3 * i + 1, A350_SDMA_CPY,
+                      b->c->dev + DST + (i + 1) * 0x80000, b->c->dev + DST,
+                      LEN);
+        t_push(&b->q, &s);
+        w = write_notify(b, a, DST, SRC, 0, 1, 1);
+        post(b, &w);
+        a350_sqe_ubdma_db(&s, 3 * i + 2, b->jetty, b->pi);
+        t_push(&b->q, &s);
+        if (i % 8 == 7) {
+            unsigned n;
+
+            for (n = 0; n < 2; n++) {
+                a350_sqe_sdma(&s, i, A350_SDMA_CPY,
+                              u->m->card[n].dev + DATA + 0x6000000,
+                              u->m->card[n].dev + DATA + 0x5000000, 16 << 20);
+                t_push_ring(&load[n], &s);
+            }
+            t_ring(&b->q);
+            t_ring(&a->q);
+            g_assert_true(t_drain(&a->q));
+            g_assert_true(t_drain(&b->q));
+        }
+    }
+    for (i = 0; i < ROUNDS; i++) {
+        g_assert_true(t_hbm_is_pattern(b->c, DST + (i + 1) * 0x80000, i, LEN));
+    }
+    ub_stop(u);
+}
+
+/* Each of four cards writes to each other one, all at once. */
+static void test_four_cards(void)
+{
+    enum { LEN = 150001 };
+    Ub *u = ub_start(4);
+    unsigned i, k;
+    a350_wqe w;
+
+    for (i = 0; i < 4; i++) {
+        t_hbm_pattern(&u->m->card[i], SRC, i, LEN);
+        for (k = 0; k < 4; k++) {
+            guard(&u->card[i], DST + k * 0x100000, LEN);
+        }
+    }
+    for (i = 0; i < 4; i++) {
+        for (k = 0; k < 4; k++) {
+            w = write_notify(&u->card[i], &u->card[k], DST + i * 0x100000,
+                             SRC, LEN, i, 1);
+            post(&u->card[i], &w);
+        }
+        ring_at(&u->card[i], u->card[i].pi);
+    }
+    for (i = 0; i < 4; i++) {
+        g_assert_true(t_drain(&u->card[i].q));
+    }
+    for (i = 0; i < 4; i++) {
+        for (k = 0; k < 4; k++) {
+            check_guarded(&u->card[i], DST + k * 0x100000, k, LEN);
+            g_assert_cmphex(t_notify(&u->m->card[i], k), ==, 1);
+        }
+    }
+    ub_stop(u);
+}
+
+/* ---- direct form ---- */
+
+static void direct(UbCard *k, const a350_wqe *w)
+{
+    uint32_t blocks = a350_wqe_blocks(w), len;
+    uint8_t slots[3 * A350_SQE_SIZE];
+    a350_sqe s;
+
+    len = 1 + blocks;
+    a350_sqe_init(&s, A350_SQE_UBDMA, k->q.task++, A350_CREDIT_DEFAULT);
+    s.w[2] = blocks == 2 ? A350_UBDMA_WQE_128 : 0;
+    s.w[3] |= blocks << A350_SQE_LEN_SHIFT;
+    s.w[4] = k->jetty;
+    memcpy(slots, &s, sizeof(s));
+    memcpy(slots + sizeof(s), w, blocks * A350_WQEBB_SIZE);
+    t_push_ext(&k->q, slots, len);
+}
+
+static void test_direct(void)
+{
+    Ub *u = ub_start_full(2, 64, A350_JETTY_F_DIRECT);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned i;
+    a350_wqe w;
+    a350_cqe e;
+
+    /* Enough to go round the queue of 65 slots. */
+    for (i = 0; i < 40; i++) {
+        uint32_t len = 1 + i * 3001;
+
+        t_hbm_pattern(a->c, SRC, i, len);
+        guard(b, DST, len);
+        w = i % 2 ? write_notify(a, b, DST, SRC, len, i, 1) :
+                    rw(a, b, A350_UB_WRITE, DST, SRC, len);
+        direct(a, &w);
+        t_ring(&a->q);
+        g_assert_true(t_drain(&a->q));
+        check_guarded(b, DST, i, len);
+        g_assert_cmphex(t_notify(b->c, i), ==, i % 2);
+    }
+    /* Such a jetty takes no doorbell. */
+    ring_at(a, 1);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_true(e.h0 & A350_CQE_ERROR);
+    ub_stop(u);
+}
+
+/* ---- admin ---- */
+
+static uint32_t try_jetty(TCard *c, uint32_t id, uint32_t depth, uint64_t base,
+                          uint64_t ci_addr, uint32_t timeout, uint32_t flags)
+{
+    a350_jetty_create j = {
+        .jetty_id = id, .depth = depth, .base = base, .ci_addr = ci_addr,
+        .err_timeout = timeout, .flags = flags,
+    };
+
+    return t_admin(c, A350_ADM_JETTY_CREATE, &j, sizeof(j), NULL);
+}
+
+static void test_jetty_arguments(void)
+{
+    Ub *u = ub_start(1);
+    TCard *c = u->card[0].c;
+    uint64_t d = c->dev, base = d + WQ2;
+
+    g_assert_cmpuint(try_jetty(c, 7, 16, base, 0, 0, 0), ==, A350_ADM_OK);
+    g_assert_cmpuint(try_jetty(c, 7, 16, base, 0, 0, 0), ==,
+                     A350_ADM_E_EXISTS);
+    g_assert_cmpuint(try_jetty(c, 65536, 16, base, 0, 0, 0), ==,
+                     A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 8, 8, base, 0, 0, 0), ==, A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 8, 24, base, 0, 0, 0), ==, A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 8, 65536, base, 0, 0, 0), ==,
+                     A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 8, 16, base + 32, 0, 0, 0), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_jetty(c, 8, 16, d + T_HBM_SIZE - 960, 0, 0, 0), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_jetty(c, 8, 16, T_RAM, 0, 0, 0), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_jetty(c, 8, 16, base, d + 2, 0, 0), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_jetty(c, 8, 16, base, 0, 32, 0), ==,
+                     A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 8, 16, base, 0, 0, 4), ==, A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_jetty(c, 65535, 32768, base, d + CI, 31, 3), ==,
+                     A350_ADM_OK);
+    t_admin_id(c, A350_ADM_JETTY_DESTROY, 7);
+    g_assert_cmpuint(try_jetty(c, 7, 16, base, 0, 0, 0), ==, A350_ADM_OK);
+    ub_stop(u);
+}
+
+static uint32_t try_segment(TCard *c, uint64_t base, uint64_t len,
+                            uint32_t access)
+{
+    a350_seg_register s = { .base = base, .length = len, .access = access };
+
+    return t_admin(c, A350_ADM_SEG_REGISTER, &s, sizeof(s), NULL);
+}
+
+static void test_segment_arguments(void)
+{
+    Ub *u = ub_start(2);
+    TCard *c = u->card[0].c;
+    uint64_t d = c->dev;
+    uint64_t reg = d + A350_DEV_REG_OFFSET;
+    uint8_t data[A350_ADMIN_DATA_SIZE] = { 0 };
+
+    g_assert_cmpuint(try_segment(c, d, T_HBM_SIZE, ALL), ==, A350_ADM_OK);
+    g_assert_cmpuint(try_segment(c, d, 0, ALL), ==, A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_segment(c, d, 16, 16), ==, A350_ADM_E_RANGE);
+    g_assert_cmpuint(try_segment(c, d + 1, T_HBM_SIZE, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, d - 1, 2, ALL), ==, A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, d + 16, -8ull, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, u->card[1].c->dev, 16, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, (1ull << 47) - 8, 16, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, 0x1000, 1ull << 40, ALL), ==, A350_ADM_OK);
+    g_assert_cmpuint(try_segment(c, reg + A350_REG_NOTIFY, 4096, ALL), ==,
+                     A350_ADM_OK);
+    g_assert_cmpuint(try_segment(c, reg + A350_REG_RTSQ, 4096, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(try_segment(c, reg + A350_REG_CTRL, 64, ALL), ==,
+                     A350_ADM_E_ADDRESS);
+    g_assert_cmpuint(t_admin(c, A350_ADM_SEG_UNREGISTER, data,
+                             sizeof(a350_id_req), NULL), ==,
+                     A350_ADM_E_NOT_FOUND);
+    ub_stop(u);
+}
+
+/* ---- fabric ---- */
+
+static void test_fabric_shape(void)
+{
+    TMachine *m = t_start(2, ",fabric=ub0",
+                          "-object atlas350-fabric,id=ub0,shape=bridge,"
+                          "fabric-id=0x1122334455667788");
+    a350_identify_rsp id;
+
+    memset(&id, 0, sizeof(id));
+    g_assert_cmpuint(t_admin(&m->card[1], A350_ADM_IDENTIFY, &id, 0, NULL), ==,
+                     A350_ADM_OK);
+    g_assert_cmpuint(id.card_index, ==, 1);
+    g_assert_cmpuint(id.fabric_cards, ==, 2);
+    g_assert_cmphex(id.eid[0], ==, 0x11);
+    g_assert_cmphex(id.eid[7], ==, 0x88);
+    g_assert_cmphex(id.eid[15], ==, 2);
+    t_stop(m);
+}
+
+/* Two fabrics do not see each other, though indices and tokens are equal. */
+static void test_fabric_isolated(void)
+{
+    Ub *u = g_new0(Ub, 1);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+
+    u->m = t_start(1, ",fabric=ub0", "-object atlas350-fabric,id=ub0 "
+                   "-device atlas350,addr=5,hbm-size=256M");
+    ub_card(u, 0, 64, 0);
+    *b = *a;
+    a350_eid_make(b->rmt.eid, 0, 1);
+    w = rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    post(a, &w);
+    ring_fails(a, A350_UB_ERR_ACK_TIMEOUT, 0);
+    ub_stop(u);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/atlas350/ub/write", test_write);
+    qtest_add_func("/atlas350/ub/read", test_read);
+    qtest_add_func("/atlas350/ub/write-with-notify", test_write_with_notify);
+    qtest_add_func("/atlas350/ub/zero-length", test_zero_length);
+    qtest_add_func("/atlas350/ub/nop", test_nop);
+    qtest_add_func("/atlas350/ub/inline", test_inline);
+    qtest_add_func("/atlas350/ub/inline-notify", test_inline_notify);
+    qtest_add_func("/atlas350/ub/read-into-notify", test_read_into_notify);
+    qtest_add_func("/atlas350/ub/loopback", test_loopback);
+    qtest_add_func("/atlas350/ub/host-memory", test_host_memory);
+    qtest_add_func("/atlas350/ub/wrap-in-wqe", test_wrap_in_wqe);
+    qtest_add_func("/atlas350/ub/index-wrap", test_index_wrap);
+    qtest_add_func("/atlas350/ub/doorbell-behind", test_doorbell_behind);
+    qtest_add_func("/atlas350/ub/doorbell-too-far", test_doorbell_too_far);
+    qtest_add_func("/atlas350/ub/no-such-jetty", test_no_such_jetty);
+    qtest_add_func("/atlas350/ub/half-entry", test_half_entry);
+    qtest_add_func("/atlas350/ub/two-queues", test_two_queues);
+    qtest_add_func("/atlas350/ub/refusals", test_refusals);
+    qtest_add_func("/atlas350/ub/notify-refusals", test_notify_refusals);
+    qtest_add_func("/atlas350/ub/access-rights", test_access_rights);
+    qtest_add_func("/atlas350/ub/stale-token", test_stale_token);
+    qtest_add_func("/atlas350/ub/segment-edges", test_segment_edges);
+    qtest_add_func("/atlas350/ub/flush", test_flush);
+    qtest_add_func("/atlas350/ub/continue", test_continue);
+    qtest_add_func("/atlas350/ub/reset-in-flight", test_reset_in_flight);
+    qtest_add_data_func("/atlas350/ub/write-reduce", GINT_TO_POINTER(0),
+                        test_reduce);
+    qtest_add_data_func("/atlas350/ub/read-reduce", GINT_TO_POINTER(1),
+                        test_reduce);
+    qtest_add_func("/atlas350/ub/reduce-with-notify", test_reduce_with_notify);
+    qtest_add_func("/atlas350/ub/reduce-concurrent", test_reduce_concurrent);
+    qtest_add_func("/atlas350/ub/payload-before-notify",
+                   test_payload_before_notify);
+    qtest_add_func("/atlas350/ub/four-cards", test_four_cards);
+    qtest_add_func("/atlas350/ub/direct", test_direct);
+    qtest_add_func("/atlas350/ub/jetty-arguments", test_jetty_arguments);
+    qtest_add_func("/atlas350/ub/segment-arguments", test_segment_arguments);
+    qtest_add_func("/atlas350/ub/fabric-shape", test_fabric_shape);
+    qtest_add_func("/atlas350/ub/fabric-isolated", test_fabric_isolated);
+    return g_test_run();
+}
