@@ -30,7 +30,8 @@ FW_RT_OBJ := $(patsubst $(S)/firmware/%.c,$(FW_O)/%.o,$(FW_RT_SRC)) \
              $(FW_O)/runtime/terminate.o
 
 FW_SYS_LIBS := $(addprefix $(RVLIB)/,ld-linux-riscv64-lp64d.so.1 libc.so.6 \
-               libm.so.6 libgcc_s.so.1 libstdc++.so.6)
+               libm.so.6 libgcc_s.so.1 libstdc++.so.6 libatomic.so.1 libpthread.so.0 \
+               libdl.so.2 librt.so.1)
 
 $(FW_O)/monitor/%.o: $(S)/firmware/monitor/%.c $(FW_HDR)
 	@mkdir -p $(@D)

@@ -131,11 +131,24 @@ bool runtime_load(void)
     return true;
 }
 
+#define RESTART_PATIENCE 2000000000ull  /* ns */
+
+void restart_ask(enum restart how, const char *why)
+{
+    if (how <= mon.want_restart) {
+        return;
+    }
+    mon.want_restart = how;
+    mon.restart_by = am_read(A350_AM_TIME) + RESTART_PATIENCE;
+    str_copy(mon.restart_why, sizeof(mon.restart_why), why);
+    kick_all();
+}
+
 /* Everything of the runtime is thrown away but the kernel images. */
 void runtime_restart(void)
 {
     mon_log(LOG_WARN, "runtime restarts: %s", mon.restart_why);
-    mon.want_restart = false;
+    mon.want_restart = RESTART_NONE;
     mon.ready = false;
     mon.restarts++;
     for (unsigned i = 0; i < MAX_THREADS; i++) {

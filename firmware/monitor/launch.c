@@ -75,7 +75,9 @@ bool mbox_take(struct core *c, struct thread *t)
         t->x[10] = (uint64_t)-EINTR;
         return true;
     }
-    if (mon.want_restart || !(am_read(A350_AM_MSQ_STATUS) & A350_MSQ_VALID)) {
+    if (mon.want_restart == RESTART_HARD ||
+        (mon.want_restart && !any_launch()) ||
+        !(am_read(A350_AM_MSQ_STATUS) & A350_MSQ_VALID)) {
         return false;
     }
     read_mbox(&mb);
@@ -98,6 +100,9 @@ static void launch_over(struct thread *t)
     t->abort = A350_ABORT_NONE;
     t->abort_until = t->crash_until = 0;
     file_close_owned(t);
+    if (mon.want_restart) {
+        kick_all();
+    }
 }
 
 static void launch_end(struct core *c, struct thread *t, uint32_t errcode,
@@ -203,9 +208,7 @@ void launch_kill(struct core *c, struct thread *t, bool raw)
         mon_log(LOG_ERROR, "kernel %s died and its crash could not be read",
                 t->call.function);
         launch_end(c, t, A350_AE_TASK_FAIL, &c->exc);
-        mon.want_restart = true;
-        str_copy(mon.restart_why, sizeof(mon.restart_why),
-                 "a crash could not be handled");
+        restart_ask(RESTART_HARD, "a crash could not be handled");
     }
     thread_end(t);
     worker_follow(c);
@@ -275,8 +278,7 @@ void launch_fault(struct core *c, struct thread *t, uint64_t cause,
             thread_end(t);
             return;
         }
-        mon.want_restart = true;
-        str_copy(mon.restart_why, sizeof(mon.restart_why), c->exc.text);
+        restart_ask(RESTART_HARD, c->exc.text);
         thread_end(t);
         if (c->worker == t) {
             worker_follow(c);
@@ -470,13 +472,15 @@ static int64_t sys_stats(uint64_t out)
 
 static int64_t sys_restart(struct thread *t, uint64_t text)
 {
+    char why[sizeof(mon.restart_why)];
+
     if (t->in_launch && !t->crashing) {
         return -EPERM;
     }
-    mon.want_restart = true;
-    if (user_str(mon.restart_why, sizeof(mon.restart_why), text) < 0) {
-        str_copy(mon.restart_why, sizeof(mon.restart_why), "asked for");
+    if (user_str(why, sizeof(why), text) < 0) {
+        str_copy(why, sizeof(why), "asked for");
     }
+    restart_ask(RESTART_SOFT, why);
     return 0;
 }
 
@@ -495,11 +499,14 @@ int64_t sys_private(struct core *c, struct thread *t, uint64_t nr,
                                                               : (int)a[0];
         return 0;
     case A350_SYS_CRASH_ENTRY:
+        if (t->in_launch) {
+            return -EPERM;
+        }
         t->crash_entry = a[0];
         t->crash_stack = a[1];
         t->crash_size = a[2];
         t->crash_buf = a[3];
-        return t->in_launch ? -EPERM : 0;
+        return 0;
     case A350_SYS_CRASH:
         return sys_crash(c, t, a);
     case A350_SYS_DIE:

@@ -17,7 +17,7 @@
 #include "a350_fw.h"
 
 #define MAX_CORES      A350_AICPU_CORES_MAX
-#define MAX_THREADS    48
+#define MAX_THREADS    24
 #define MAX_FDS        64
 #define MAX_ROM_FILES  48
 #define MAX_RAM_FILES  160
@@ -84,6 +84,12 @@ struct core {
     a350_exc_record exc;
 };
 
+/*
+ * A soft restart comes when no launch runs, a hard one lets none begin until
+ * then. No thread outside a launch can delay either for long.
+ */
+enum restart { RESTART_NONE, RESTART_SOFT, RESTART_HARD };
+
 /* Per page of the reserve. */
 enum {
     PG_READ = 1, PG_WRITE = 2, PG_EXEC = 4, PG_PROT = 7,
@@ -119,7 +125,9 @@ struct mon {
     uint32_t next_tid, next_ino;
     uint64_t launches, failures;
     uint32_t restarts;
-    bool ready, want_restart, failed;
+    bool ready, failed;
+    enum restart want_restart;
+    uint64_t restart_by;     /* hard: end of patience with busy threads */
     char restart_why[160];
     char error[256];
     struct core core[MAX_CORES];
@@ -248,8 +256,10 @@ void thread_wake(struct thread *t, int64_t result);
 void worker_follow(struct core *c);
 void worker_offer(void);
 void kick(int core);
+void kick_all(void);
 void set_guard(struct core *c, struct thread *t);
 bool all_idle(void);
+bool any_launch(void);
 int64_t sys_clone(struct thread *t, const uint64_t *a);
 int64_t sys_futex(struct thread *t, const uint64_t *a);
 int64_t futex_wake(uint64_t addr, uint64_t max, uint32_t bits);
@@ -273,6 +283,7 @@ int64_t sys_private(struct core *c, struct thread *t, uint64_t nr,
 
 /* boot.c */
 bool runtime_load(void);
+void restart_ask(enum restart how, const char *why);
 void runtime_restart(void);
 
 #endif /* A350_MON_H */

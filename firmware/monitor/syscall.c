@@ -147,9 +147,7 @@ static int64_t sys_exit(struct core *c, struct thread *t, uint64_t code,
         fmt(text, sizeof(text), "exit(%d) inside a kernel", (int)code);
         if (group) {
             /* The C library's own exit: destructors of all have run. */
-            mon.want_restart = true;
-            str_copy(mon.restart_why, sizeof(mon.restart_why),
-                     "a kernel left the process");
+            restart_ask(RESTART_HARD, "a kernel left the process");
         }
         launch_fault(c, t, A350_EXC_EXIT, 0, (uint32_t)code, text);
         return (int64_t)t->x[10];

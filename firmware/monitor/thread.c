@@ -15,6 +15,13 @@ void kick(int core)
     am_write(A350_AM_IPI, (uint64_t)core);
 }
 
+void kick_all(void)
+{
+    for (unsigned i = 0; i < mon.num_cores; i++) {
+        kick((int)i);
+    }
+}
+
 struct thread *thread_new(void)
 {
     for (unsigned i = 0; i < MAX_THREADS; i++) {
@@ -85,6 +92,16 @@ void worker_offer(void)
             }
         }
     }
+}
+
+bool any_launch(void)
+{
+    for (unsigned i = 0; i < MAX_THREADS; i++) {
+        if (mon.thread[i].in_launch) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* No launch runs anywhere and no worker does anything else either. */
@@ -292,8 +309,27 @@ static uint64_t expire(struct core *c)
     return next;
 }
 
+/* Patience with a runtime that is to be restarted has an end. */
+static void drop_busy(struct core *c)
+{
+    if (!mon.want_restart || any_launch() ||
+        am_read(A350_AM_TIME) < mon.restart_by) {
+        return;
+    }
+    for (unsigned i = 0; i < MAX_THREADS; i++) {
+        struct thread *t = &mon.thread[i];
+
+        if (t->core == (int)c->id && (t->state == T_RUN ||
+                                      t->state == T_READY)) {
+            t->state = T_FREE;
+        }
+    }
+    c->cur = c->worker = c->fp_owner = NULL;
+}
+
 static struct thread *pick(struct core *c)
 {
+    drop_busy(c);
     if (c->cur && c->cur->state == T_RUN) {
         return c->cur;
     }
@@ -372,6 +408,10 @@ void schedule(struct core *c)
 
         launch_timer(c);
         next = expire(c);
+        if (mon.want_restart && !any_launch() &&
+            (!next || mon.restart_by < next)) {
+            next = mon.restart_by;
+        }
         am_write(A350_AM_TIMECMP, next ? next : UINT64_MAX);
         t = pick(c);
         if (t) {

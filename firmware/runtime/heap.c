@@ -119,7 +119,8 @@ static span *span_get(void)
 
     lock(&pool_lock);
     if (!span_pool) {
-        const size_t bytes = 16 * PAGE_BYTES;
+        /* Few and large, for they stay and cut the memory into pieces. */
+        const size_t bytes = (fw_base ? 64 : 16) * PAGE_BYTES;
         span *block = map_pages(bytes);
 
         for (size_t i = 0; block && i < bytes / sizeof(span); i++) {

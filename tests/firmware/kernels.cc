@@ -14,6 +14,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <typeinfo>
 #include <unordered_map>
 #include <vector>
@@ -132,6 +134,35 @@ extern "C" unsigned streams(void *)
     std::printf("no newline at the end");
     DlogRecord(1, DLOG_WARN, "dlog says %d", 7);
     return 0;
+}
+
+extern "C" unsigned atomics(void *)
+{
+    std::atomic<bool> flag{false};
+    std::atomic<uint8_t> byte{250};
+    std::atomic<uint16_t> half{65535};
+    std::atomic<int64_t> word{5};
+    bool expected = false;
+
+    CHECK(!flag.exchange(true) && flag.load());
+    expected = true;
+    CHECK(flag.compare_exchange_strong(expected, false) && !flag);
+    CHECK(byte.fetch_add(10) == 250 && byte == 4);
+    CHECK(half.fetch_add(1) == 65535 && half == 0);
+    CHECK(word.fetch_sub(7) == 5 && word == -2);
+    return 0;
+}
+
+// A kernel owns one core: a thread of its own is refused, not fatal.
+extern "C" unsigned no_threads(void *)
+{
+    try {
+        std::thread t([] {});
+        t.join();
+    } catch (const std::system_error &e) {
+        return 0;
+    }
+    return 1;
 }
 
 extern "C" unsigned locals(void *)
