@@ -606,6 +606,10 @@ static void qemu_ended(void)
                                   WTERMSIG(status), strsignal(WTERMSIG(status)),
                                   run.stage));
     }
+    if (WEXITSTATUS(status) && !run.log.len) {
+        machine_failed(run_format("QEMU did not start (exit code %d); the line "
+                                  "above says why", WEXITSTATUS(status)));
+    }
     if (WEXITSTATUS(status)) {
         machine_failed(run_format("QEMU ended with code %d while: %s; its "
                                   "message stands above", WEXITSTATUS(status),
