@@ -214,6 +214,17 @@ int a350_exec_illegal(OP_ARGS);
 #include "insns.h.inc"
 #undef I
 
+/* Numbers of the table's entries, in its order. */
+#define I(name, match, mask, fmt) A350_INSN_##name,
+enum {
+#include "insns.h.inc"
+    A350_NUM_INSNS,
+};
+#undef I
+
+/* pair.c: a handler for two operations in a row, NULL if there is none. */
+OpFn *a350_pair(unsigned first, unsigned second);
+
 OpFn a350_op_resolve_taken, a350_op_resolve_fall, a350_op_end;
 OpFn a350_op_illegal, a350_op_breakpoint, a350_op_fetch_fault;
 

@@ -252,6 +252,7 @@ static int32_t imm_j(uint32_t w)
 typedef struct Builder {
     Op op[BLOCK_SLOTS];
     uint8_t pcoff[BLOCK_SLOTS], icnt[BLOCK_SLOTS];
+    uint8_t insn[BLOCK_SLOTS];   /* A350_INSN_*, of operations only */
     unsigned slots, insns;
     uint64_t start, pc;          /* of the block, of the current instruction */
     bool ended;
@@ -268,6 +269,7 @@ static Op *add_op(Builder *b, OpFn *fn)
     op->imm = 0;
     b->pcoff[b->slots] = (b->pc - b->start) / 2;
     b->icnt[b->slots] = b->insns;
+    b->insn[b->slots] = A350_INSN_ecall;
     b->slots++;
     return op;
 }
@@ -339,11 +341,12 @@ static void add_insn(Builder *b, uint32_t w, unsigned len)
         return;
     }
     op = add_op(b, in->fn);
+    b->insn[b->slots - 1] = in - insns;
     set_operands(op, in->fmt, w);
     switch (in->fmt) {
     case F_AUIPC:
         op[1].taken_pc = pc + (int32_t)(w & 0xfffff000);
-        b->slots++;
+        b->insn[b->slots++] = A350_INSN_ecall;
         break;
     case F_J:
         end_block(b, pc + imm_j(w), next, true);
@@ -425,6 +428,21 @@ static void fill_block(A350Core *c, Builder *b)
     }
 }
 
+/* Fuses pairs, from the front; the last operation has END_SLOTS - 1 behind. */
+static void fuse(Builder *b)
+{
+    unsigned i, last = b->slots - END_SLOTS;
+
+    for (i = 0; i < last; i++) {
+        OpFn *fn = a350_pair(b->insn[i], b->insn[i + 1]);
+
+        if (fn) {
+            b->op[i].fn = fn;
+            i++;
+        }
+    }
+}
+
 /* Copies a finished block to the arena; the caller has made room. */
 static Block *place_block(A350Core *c, const Builder *b)
 {
@@ -462,5 +480,6 @@ Block *a350_decode_block(A350Core *c)
     b.start = b.pc = c->pc;
     b.ended = false;
     fill_block(c, &b);
+    fuse(&b);
     return place_block(c, &b);
 }

@@ -10,10 +10,7 @@
 #include "qemu/host-utils.h"
 #include <sched.h>
 #include "core-int.h"
-
-#define RD  c->x[ip->rd]
-#define RS1 c->x[ip->rs1]
-#define RS2 c->x[ip->rs2]
+#include "exec-ops.h"
 
 /* ---- leaving the chain ---- */
 
@@ -51,19 +48,6 @@ int a350_exec_enter(OP_ARGS)
     bias = c->bias;
     GO(op);
 }
-
-/* Goes to one of the two ends of a block. */
-#define JUMP(which)                                                     \
-    do {                                                                \
-        left -= ip->n;                                                  \
-        if (unlikely(left < 0 || qatomic_read(&c->pending))) {          \
-            c->pc = ip[2].which##_pc;                                   \
-            return a350_exec_enter(OP_PASS);                            \
-        }                                                               \
-        GO(ip[1].LINK_##which);                                         \
-    } while (0)
-#define LINK_taken taken
-#define LINK_next  fall
 
 static const Op *resolve(A350Core *c, uint64_t pc, const Op **link)
 {
@@ -185,70 +169,25 @@ int a350_op_breakpoint(OP_ARGS)
     return A350_EXIT_DEBUG;
 }
 
-/* ---- integer ---- */
+/* ---- integer, memory ---- */
 
-#define OP(name, ...)                                                   \
+/* Plain handlers of what exec-ops.h does; fused ones are in pair.c. */
+#define SIMPLE(name)                                                    \
     int a350_op_##name(OP_ARGS)                                         \
     {                                                                   \
-        __VA_ARGS__;                                                    \
+        if (unlikely(!do_##name(DO_PASS))) {                            \
+            return a350_slow_##name(OP_PASS);                           \
+        }                                                               \
         NEXT;                                                           \
     }
 
-OP(lui, RD = (int64_t)ip->imm)
-OP(addi, RD = RS1 + ip->imm)
-OP(slti, RD = (int64_t)RS1 < ip->imm)
-OP(sltiu, RD = RS1 < (uint64_t)(int64_t)ip->imm)
-OP(xori, RD = RS1 ^ ip->imm)
-OP(ori, RD = RS1 | ip->imm)
-OP(andi, RD = RS1 & ip->imm)
-OP(slli, RD = RS1 << ip->imm)
-OP(srli, RD = RS1 >> ip->imm)
-OP(srai, RD = (int64_t)RS1 >> ip->imm)
-OP(addiw, RD = (int32_t)(RS1 + ip->imm))
-OP(slliw, RD = (int32_t)((uint32_t)RS1 << ip->imm))
-OP(srliw, RD = (int32_t)((uint32_t)RS1 >> ip->imm))
-OP(sraiw, RD = (int32_t)RS1 >> ip->imm)
-OP(add, RD = RS1 + RS2)
-OP(sub, RD = RS1 - RS2)
-OP(sll, RD = RS1 << (RS2 & 63))
-OP(slt, RD = (int64_t)RS1 < (int64_t)RS2)
-OP(sltu, RD = RS1 < RS2)
-OP(xor, RD = RS1 ^ RS2)
-OP(srl, RD = RS1 >> (RS2 & 63))
-OP(sra, RD = (int64_t)RS1 >> (RS2 & 63))
-OP(or, RD = RS1 | RS2)
-OP(and, RD = RS1 & RS2)
-OP(addw, RD = (int32_t)(RS1 + RS2))
-OP(subw, RD = (int32_t)(RS1 - RS2))
-OP(sllw, RD = (int32_t)((uint32_t)RS1 << (RS2 & 31)))
-OP(srlw, RD = (int32_t)((uint32_t)RS1 >> (RS2 & 31)))
-OP(sraw, RD = (int32_t)RS1 >> (RS2 & 31))
-OP(mul, RD = RS1 * RS2)
-OP(mulh, RD = ((__int128)(int64_t)RS1 * (int64_t)RS2) >> 64)
-OP(mulhsu, RD = ((__int128)(int64_t)RS1 * (__int128)RS2) >> 64)
-OP(mulhu, RD = ((unsigned __int128)RS1 * RS2) >> 64)
-OP(mulw, RD = (int32_t)((uint32_t)RS1 * (uint32_t)RS2))
-
-/* Division by zero and overflow: unprivileged specification, M, table 1. */
-static int64_t div64(int64_t a, int64_t b)
-{
-    return b == 0 ? -1 : b == -1 ? (int64_t)-(uint64_t)a : a / b;
-}
-
-static int64_t rem64(int64_t a, int64_t b)
-{
-    return b == 0 ? a : b == -1 ? 0 : a % b;
-}
-
-OP(div, RD = div64(RS1, RS2))
-OP(divu, RD = RS2 ? RS1 / RS2 : UINT64_MAX)
-OP(rem, RD = rem64(RS1, RS2))
-OP(remu, RD = RS2 ? RS1 % RS2 : RS1)
-OP(divw, RD = (int32_t)div64((int32_t)RS1, (int32_t)RS2))
-OP(divuw, RD = (uint32_t)RS2 ? (int32_t)((uint32_t)RS1 / (uint32_t)RS2) : -1)
-OP(remw, RD = rem64((int32_t)RS1, (int32_t)RS2))
-OP(remuw, RD = (int32_t)((uint32_t)RS2 ? (uint32_t)RS1 % (uint32_t)RS2
-                                       : (uint32_t)RS1))
+#define ALU(name, expr) SIMPLE(name)
+#define LOAD(name, type, dst, conv) SIMPLE(name)
+#define STORE(name, type, src) SIMPLE(name)
+#include "exec-ops.h.inc"
+#undef ALU
+#undef LOAD
+#undef STORE
 
 int a350_op_auipc(OP_ARGS)
 {
@@ -288,32 +227,23 @@ int a350_op_jalr(OP_ARGS)
         JUMP(next);                                                     \
     }
 
-BRANCH(beq, RS1 == RS2)
-BRANCH(bne, RS1 != RS2)
-BRANCH(blt, (int64_t)RS1 < (int64_t)RS2)
-BRANCH(bge, (int64_t)RS1 >= (int64_t)RS2)
-BRANCH(bltu, RS1 < RS2)
-BRANCH(bgeu, RS1 >= RS2)
+BRANCH(beq, COND_beq)
+BRANCH(bne, COND_bne)
+BRANCH(blt, COND_blt)
+BRANCH(bge, COND_bge)
+BRANCH(bltu, COND_bltu)
+BRANCH(bgeu, COND_bgeu)
 
-/* ---- memory ---- */
-
-#define FP_ON                                                           \
-    do {                                                                \
-        if (unlikely(!(c->mstatus & MS_FS))) {                          \
-            return a350_exec_illegal(OP_PASS);                          \
-        }                                                               \
-        c->mstatus |= MS_FS;                                            \
-    } while (0)
-#define NO_CHECK (void)0
+/* ---- memory outside the window ---- */
 
 /*
- * The slow half serves addresses outside the window: other regions, MMIO,
- * watchpoints, faults. It is a handler of its own so that the fast half needs
- * no stack frame. No handler may have a local variable whose address is
- * taken: the compiler would keep its frame and not jump to the next one.
+ * Other regions, MMIO, watchpoints, faults. No handler may have a local
+ * variable whose address is taken: the compiler would keep its frame and not
+ * jump to the next one.
  */
-#define LOAD(name, check, type, dst, conv)                              \
-    static int __attribute__((noinline)) name##_slow(OP_ARGS)           \
+#define ALU(name, expr)
+#define LOAD(name, type, dst, conv)                                     \
+    int a350_slow_##name(OP_ARGS)                                       \
     {                                                                   \
         c->ex_tval = RS1 + ip->imm;                                     \
         c->ex_cause = a350_core_load(c, c->ex_tval, sizeof(type),       \
@@ -323,23 +253,9 @@ BRANCH(bgeu, RS1 >= RS2)
         }                                                               \
         dst = conv((type)c->loaded);                                    \
         NEXT;                                                           \
-    }                                                                   \
-    int a350_op_##name(OP_ARGS)                                         \
-    {                                                                   \
-        uint64_t addr = RS1 + ip->imm;                                  \
-        type val;                                                       \
-                                                                        \
-        check;                                                          \
-        if (unlikely(addr - base >= lim)) {                             \
-            return name##_slow(OP_PASS);                                \
-        }                                                               \
-        memcpy(&val, (void *)(uintptr_t)(addr + bias), sizeof(val));    \
-        dst = conv(val);                                                \
-        NEXT;                                                           \
     }
-
-#define STORE(name, check, type, src)                                   \
-    static int __attribute__((noinline)) name##_slow(OP_ARGS)           \
+#define STORE(name, type, src)                                          \
+    int a350_slow_##name(OP_ARGS)                                       \
     {                                                                   \
         c->ex_tval = RS1 + ip->imm;                                     \
         c->ex_cause = a350_core_store(c, c->ex_tval, sizeof(type),      \
@@ -348,39 +264,55 @@ BRANCH(bgeu, RS1 >= RS2)
             return a350_exec_trap(OP_PASS);                             \
         }                                                               \
         NEXT;                                                           \
-    }                                                                   \
+    }
+#include "exec-ops.h.inc"
+#undef ALU
+#undef LOAD
+#undef STORE
+
+/* Floating point loads and stores: the same behind the check that it is on. */
+#define FP_MEM(name, type, ...)                                         \
     int a350_op_##name(OP_ARGS)                                         \
     {                                                                   \
         uint64_t addr = RS1 + ip->imm;                                  \
-        type val = (src);                                               \
+        type *p = (type *)(uintptr_t)(addr + bias);                     \
                                                                         \
-        check;                                                          \
-        if (unlikely(addr - base >= lim)) {                             \
-            return name##_slow(OP_PASS);                                \
+        if (unlikely(!(c->mstatus & MS_FS))) {                          \
+            return a350_exec_illegal(OP_PASS);                          \
         }                                                               \
-        memcpy((void *)(uintptr_t)(addr + bias), &val, sizeof(val));    \
+        c->mstatus |= MS_FS;                                            \
+        if (unlikely(addr - base >= lim)) {                             \
+            return slow_##name(OP_PASS);                                \
+        }                                                               \
+        __VA_ARGS__;                                                    \
+        NEXT;                                                           \
+    }
+
+#define FP_SLOW(name, access, ...)                                      \
+    static int __attribute__((noinline)) slow_##name(OP_ARGS)           \
+    {                                                                   \
+        c->ex_tval = RS1 + ip->imm;                                     \
+        c->ex_cause = access;                                           \
+        if (c->ex_cause) {                                              \
+            return a350_exec_trap(OP_PASS);                             \
+        }                                                               \
+        __VA_ARGS__;                                                    \
         NEXT;                                                           \
     }
 
 #define FD  c->f[ip->rd]
 #define FS2 c->f[ip->rs2]
-#define NANBOX(v) (0xffffffff00000000ull | (v))
+#define NANBOX(v) (0xffffffff00000000ull | (uint32_t)(v))
 
-LOAD(lb, NO_CHECK, int8_t, RD, (int64_t))
-LOAD(lh, NO_CHECK, int16_t, RD, (int64_t))
-LOAD(lw, NO_CHECK, int32_t, RD, (int64_t))
-LOAD(ld, NO_CHECK, uint64_t, RD, )
-LOAD(lbu, NO_CHECK, uint8_t, RD, )
-LOAD(lhu, NO_CHECK, uint16_t, RD, )
-LOAD(lwu, NO_CHECK, uint32_t, RD, )
-LOAD(flw, FP_ON, uint32_t, FD, NANBOX)
-LOAD(fld, FP_ON, uint64_t, FD, )
-STORE(sb, NO_CHECK, uint8_t, RS2)
-STORE(sh, NO_CHECK, uint16_t, RS2)
-STORE(sw, NO_CHECK, uint32_t, RS2)
-STORE(sd, NO_CHECK, uint64_t, RS2)
-STORE(fsw, FP_ON, uint32_t, FS2)
-STORE(fsd, FP_ON, uint64_t, FS2)
+FP_SLOW(flw, a350_core_load(c, c->ex_tval, 4, &c->loaded),
+        FD = NANBOX(c->loaded))
+FP_SLOW(fld, a350_core_load(c, c->ex_tval, 8, &c->loaded), FD = c->loaded)
+FP_SLOW(fsw, a350_core_store(c, c->ex_tval, 4, (uint32_t)FS2))
+FP_SLOW(fsd, a350_core_store(c, c->ex_tval, 8, FS2))
+FP_MEM(flw, uint32_t, FD = NANBOX(ldl_le_p(p)))
+FP_MEM(fld, uint64_t, FD = ldq_le_p(p))
+FP_MEM(fsw, uint32_t, stl_le_p(p, FS2))
+FP_MEM(fsd, uint64_t, stq_le_p(p, FS2))
 
 /* ---- atomics: on host memory, so they hold against every host thread ---- */
 
@@ -473,9 +405,18 @@ AMO_MINMAX(amomaxu_d, uint64_t, >)
 
 /* ---- order ---- */
 
-OP(fence, smp_mb())
+int a350_op_fence(OP_ARGS)
+{
+    smp_mb();
+    NEXT;
+}
+
 /* A core that spins lets another host thread run. */
-OP(pause, sched_yield())
+int a350_op_pause(OP_ARGS)
+{
+    sched_yield();
+    NEXT;
+}
 
 int a350_op_fence_i(OP_ARGS)
 {
