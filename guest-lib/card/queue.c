@@ -377,11 +377,12 @@ static int sq_register(a350_card *c, a350_sq *q, const a350_sq_config *cfg)
         .cq_id = cfg->no_cqe ? A350_ID_NONE : c->cq_id, .flags = cfg->flags,
     };
     a350_sq_label label = cfg->label;
+    uint32_t result = 0;
     int rc = a350_admin(c, A350_ADM_SQ_CREATE, &r, sizeof(r), &r, sizeof(r),
-                        NULL);
+                        &result);
 
     if (rc) {
-        return rc;
+        return rc == -EIO && result == A350_ADM_E_NO_RESOURCE ? -ENOSPC : rc;
     }
     if (r.sq_id > A350_SQ_ID_MASK ||
         (r.sq_id + 1ull) * A350_SQ_PAGE_SIZE > c->win.rtsq_size) {

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual memory calls on a card whose memory is flat (docs/acl.rst): a
+ * reserved range is a piece of HBM, and mapping a handle into it decides that
+ * the handle's memory is that piece. Handles on memory of the host, and memory
+ * of other processes, are not supported.
+ */
+#include "acl_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRANULE_HUGE    (2ull << 20)
+#define GRANULE_NORMAL  4096ull
+
+typedef struct phys {
+    uint32_t magic;
+    uint32_t refs;               /* creator and retained handles */
+    size_t size;
+    aclrtPhysicalMemProp prop;
+    uint64_t va;                 /* where it is mapped, 0: nowhere */
+    bool exported;
+} phys;
+
+typedef struct range {
+    struct range *next;
+    uint64_t va;
+    size_t size;
+    phys *map;                   /* what is mapped at its start, NULL: none */
+} range;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static range *ranges;
+
+static range *range_at(uint64_t va)
+{
+    range *r;
+
+    for (r = ranges; r && (va < r->va || va - r->va >= r->size); r = r->next) {
+    }
+    return r;
+}
+
+static uint64_t granule_of(aclrtMemAttr a)
+{
+    switch (a) {
+    case ACL_HBM_MEM_NORMAL:
+    case ACL_HBM_MEM_P2P_NORMAL:
+    case ACL_MEM_NORMAL:
+    case ACL_MEM_P2P_NORMAL:
+        return GRANULE_NORMAL;
+    case ACL_HBM_MEM_HUGE1G:
+    case ACL_HBM_MEM_P2P_HUGE1G:
+        return 1ull << 30;
+    case ACL_HBM_MEM:
+    case ACL_HBM_MEM_HUGE:
+    case ACL_HBM_MEM_P2P_HUGE:
+    case ACL_MEM_HUGE:
+    case ACL_MEM_P2P_HUGE:
+        return GRANULE_HUGE;
+    default:
+        return 0;
+    }
+}
+
+static aclError check_prop(const char *func, const aclrtPhysicalMemProp *p)
+{
+    if (p->handleType != ACL_MEM_HANDLE_TYPE_NONE ||
+        p->allocationType != ACL_MEM_ALLOCATION_TYPE_PINNED) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "handleType %d, "
+                        "allocationType %d: must be 0 (NONE) and 0 (PINNED)",
+                        (int)p->handleType, (int)p->allocationType);
+    }
+    if (p->location.type == ACL_MEM_LOCATION_TYPE_HOST ||
+        p->location.type == ACL_MEM_LOCATION_TYPE_HOST_NUMA) {
+        return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "physical "
+                        "memory of the host is not supported");
+    }
+    if (p->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "location type %d: "
+                        "1 (device)", (int)p->location.type);
+    }
+    if (!dev_get((int32_t)p->location.id)) {
+        return dev_bad_id(func, p->location.id);
+    }
+    if (p->memAttr == ACL_MEM_HUGE1G || p->memAttr == ACL_MEM_P2P_HUGE1G) {
+        return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "1 GiB pages "
+                        "are not available with memAttr %d", (int)p->memAttr);
+    }
+    if (!granule_of(p->memAttr)) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "memAttr %d is no "
+                        "device memory", (int)p->memAttr);
+    }
+    return ACL_SUCCESS;
+}
+
+/* ---- address ranges ---- */
+
+ACL_EXPORT aclError aclrtReserveMemAddress(void **virPtr, size_t size,
+                                           size_t alignment, void *expectPtr,
+                                           uint64_t flags)
+{
+    uint64_t addr;
+    aclError rc;
+    acl_ctx *c;
+    range *r;
+
+    CHECK_PTR(virPtr);
+    if (size == 0 || alignment || expectPtr || flags > 1) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu (more than 0), "
+                    "alignment %zu (0), expectPtr %p (NULL), flags %llu (0, "
+                    "1)", size, alignment, expectPtr,
+                    (unsigned long long)flags);
+    }
+    c = ctx_need(__func__, &rc);
+    if (!c) {
+        return rc;
+    }
+    r = calloc(1, sizeof(*r));
+    if (!r || a350_hbm_alloc(c->dev->card, size, A350_HBM_HUGE, &addr)) {
+        free(r);
+        return FAIL(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s (a reserved range "
+                    "takes device memory on this card)", a350_card_text());
+    }
+    r->va = addr;
+    r->size = size;
+    pthread_mutex_lock(&lock);
+    r->next = ranges;
+    ranges = r;
+    pthread_mutex_unlock(&lock);
+    *virPtr = (void *)(uintptr_t)addr;
+    return ACL_SUCCESS;
+}
+
+ACL_EXPORT aclError aclrtReserveMemAddressNoUCMemory(
+    void **virPtr, size_t size, size_t alignment, void *expectPtr,
+    uint64_t flags)
+{
+    (void)size;
+    (void)alignment;
+    (void)expectPtr;
+    (void)flags;
+    CHECK_PTR(virPtr);
+    return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "not available on this "
+                "chip");
+}
+
+ACL_EXPORT aclError aclrtReleaseMemAddress(void *virPtr)
+{
+    aclError rc = ACL_ERROR_RT_PARAM_INVALID;
+    range **p, *r;
+
+    CHECK_PTR(virPtr);
+    pthread_mutex_lock(&lock);
+    for (p = &ranges; (r = *p) && r->va != (uintptr_t)virPtr; p = &r->next) {
+    }
+    if (!r) {
+        FAIL(rc, "%p is not the start of a reserved range", virPtr);
+    } else if (r->map) {
+        FAIL(rc, "memory is mapped at %p: unmap it first", virPtr);
+    } else {
+        *p = r->next;
+        a350_hbm_free(r->va);
+        free(r);
+        rc = ACL_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- physical memory ---- */
+
+ACL_EXPORT aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
+                                        const aclrtPhysicalMemProp *prop,
+                                        uint64_t flags)
+{
+    uint64_t g;
+    aclError rc;
+    phys *h;
+
+    CHECK_PTR(handle);
+    CHECK_PTR(prop);
+    if (size == 0 || flags) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu (more than 0), flags "
+                    "%llu (0)", size, (unsigned long long)flags);
+    }
+    rc = check_prop(__func__, prop);
+    if (rc) {
+        return rc;
+    }
+    g = granule_of(prop->memAttr);
+    if (size % g) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "size %zu is not a multiple of "
+                    "the granularity %llu", size, (unsigned long long)g);
+    }
+    h = handle_new(H_PHYS);
+    if (!h) {
+        return FAIL(ACL_ERROR_RT_MEMORY_ALLOCATION, "too many handles");
+    }
+    h->refs = 1;
+    h->size = size;
+    h->prop = *prop;
+    *handle = h;
+    return ACL_SUCCESS;
+}
+
+static phys *phys_need(const char *func, const void *h, aclError *rc)
+{
+    if (!h) {
+        *rc = acl_fail(func, ACL_ERROR_INVALID_PARAM, "handle is NULL");
+        return NULL;
+    }
+    if (!handle_is(h, H_PHYS)) {
+        *rc = acl_fail(func, ACL_ERROR_RT_INVALID_HANDLE, "handle %p is %s", h,
+                       handle_what(h));
+        return NULL;
+    }
+    return (phys *)h;
+}
+
+/* Memory that is mapped stays until it is unmapped. */
+static void phys_put(phys *h)
+{
+    if (--h->refs == 0) {
+        handle_free(h);
+    }
+}
+
+ACL_EXPORT aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
+{
+    aclError rc;
+    phys *h = phys_need(__func__, handle, &rc);
+
+    if (!h) {
+        return rc;
+    }
+    pthread_mutex_lock(&lock);
+    phys_put(h);
+    pthread_mutex_unlock(&lock);
+    return ACL_SUCCESS;
+}
+
+static aclError map(const char *func, void *va, size_t size, size_t offset,
+                    void *handle, uint64_t flags)
+{
+    aclError rc = ACL_ERROR_RT_PARAM_INVALID;
+    phys *h;
+    range *r;
+
+    if (!va || size == 0 || offset || flags) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "virPtr %p, size %zu "
+                        "(more than 0), offset %zu (0), flags %llu (0)", va,
+                        size, offset, (unsigned long long)flags);
+    }
+    h = phys_need(func, handle, &rc);
+    if (!h) {
+        return rc;
+    }
+    rc = ACL_ERROR_RT_PARAM_INVALID;
+    pthread_mutex_lock(&lock);
+    r = range_at((uintptr_t)va);
+    if (!r || r->va != (uintptr_t)va || size > r->size) {
+        acl_fail(func, rc, "%p+%zu is not the start of a reserved range of "
+                 "that size", va, size);
+    } else if (size != h->size) {
+        acl_fail(func, rc, "size %zu differs from the handle's %zu", size,
+                 h->size);
+    } else if (r->map) {
+        acl_fail(func, rc, "%p is mapped already", va);
+    } else if (h->va) {
+        rc = acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the handle is "
+                      "mapped at 0x%llx: a second place is not supported on "
+                      "this card", (unsigned long long)h->va);
+    } else if (a350_device_of(va) != (int32_t)h->prop.location.id) {
+        rc = acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the range is of "
+                      "device %d, the handle of device %u: ranges hold memory "
+                      "of their own device", a350_device_of(va),
+                      h->prop.location.id);
+    } else {
+        r->map = h;
+        h->va = r->va;
+        h->refs++;
+        rc = ACL_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+ACL_EXPORT aclError aclrtMapMem(void *virPtr, size_t size, size_t offset,
+                                aclrtDrvMemHandle handle, uint64_t flags)
+{
+    return map(__func__, virPtr, size, offset, handle, flags);
+}
+
+ACL_EXPORT aclError aclrtMemMapNoAccess(void *virPtr, size_t size,
+                                        size_t offset,
+                                        aclrtDrvMemHandle handle,
+                                        uint64_t flags)
+{
+    return map(__func__, virPtr, size, offset, handle, flags);
+}
+
+ACL_EXPORT aclError aclrtUnmapMem(void *virPtr)
+{
+    aclError rc = ACL_SUCCESS;
+    range *r;
+
+    CHECK_PTR(virPtr);
+    pthread_mutex_lock(&lock);
+    r = range_at((uintptr_t)virPtr);
+    if (!r || r->va != (uintptr_t)virPtr || !r->map) {
+        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
+                  virPtr);
+    } else {
+        r->map->va = 0;
+        phys_put(r->map);
+        r->map = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- access ---- */
+
+ACL_EXPORT aclError aclrtMemSetAccess(void *virPtr, size_t size,
+                                      aclrtMemAccessDesc *desc, size_t count)
+{
+    aclError rc = ACL_SUCCESS;
+    range *r;
+
+    CHECK_PTR(virPtr);
+    CHECK_PTR(desc);
+    if (size == 0 || count == 0) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu, count %zu: more than "
+                    "0", size, count);
+    }
+    if (desc->flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
+        return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "flags 0x%x: only 0x3 "
+                    "(read and write), the card does not protect its memory",
+                    (unsigned)desc->flags);
+    }
+    pthread_mutex_lock(&lock);
+    r = range_at((uintptr_t)virPtr);
+    if (!r || !r->map) {
+        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
+                  virPtr);
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+ACL_EXPORT aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location,
+                                      uint64_t *flag)
+{
+    aclError rc = ACL_SUCCESS;
+    range *r;
+
+    CHECK_PTR(virPtr);
+    CHECK_PTR(location);
+    CHECK_PTR(flag);
+    pthread_mutex_lock(&lock);
+    r = range_at((uintptr_t)virPtr);
+    if (r && r->map) {
+        *flag = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+    } else {
+        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
+                  virPtr);
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+ACL_EXPORT aclError aclrtMemGetAllocationGranularity(
+    aclrtPhysicalMemProp *prop, aclrtMemGranularityOptions option,
+    size_t *granularity)
+{
+    aclError rc;
+
+    CHECK_PTR(prop);
+    CHECK_PTR(granularity);
+    if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM &&
+        option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "option %d: 0 or 1",
+                    (int)option);
+    }
+    rc = check_prop(__func__, prop);
+    if (rc == ACL_SUCCESS) {
+        *granularity = granule_of(prop->memAttr);
+    }
+    return rc;
+}
+
+ACL_EXPORT aclError aclrtMemRetainAllocationHandle(void *virPtr,
+                                                   aclrtDrvMemHandle *handle)
+{
+    aclError rc = ACL_SUCCESS;
+    range *r;
+
+    CHECK_PTR(virPtr);
+    CHECK_PTR(handle);
+    pthread_mutex_lock(&lock);
+    r = range_at((uintptr_t)virPtr);
+    if (r && r->map) {
+        r->map->refs++;
+        *handle = r->map;
+    } else {
+        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
+                  virPtr);
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+ACL_EXPORT aclError aclrtMemGetAllocationPropertiesFromHandle(
+    aclrtDrvMemHandle handle, aclrtPhysicalMemProp *prop)
+{
+    aclError rc;
+    phys *h;
+
+    CHECK_PTR(prop);
+    h = phys_need(__func__, handle, &rc);
+    if (!h) {
+        return rc;
+    }
+    *prop = h->prop;
+    return ACL_SUCCESS;
+}
+
+/* ---- sharing ---- */
+
+static aclError no_sharing(const char *func)
+{
+    return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a card belongs to "
+                    "one process: its memory cannot be shared with another "
+                    "one (ranks reach each other through channels)");
+}
+
+ACL_EXPORT aclError aclrtMemExportToShareableHandle(
+    aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
+    uint64_t *shareableHandle)
+{
+    aclError rc;
+
+    (void)handleType;
+    (void)flags;
+    CHECK_PTR(shareableHandle);
+    return phys_need(__func__, handle, &rc) ? no_sharing(__func__) : rc;
+}
+
+ACL_EXPORT aclError aclrtMemExportToShareableHandleV2(
+    aclrtDrvMemHandle handle, uint64_t flags,
+    aclrtMemSharedHandleType shareType, void *shareableHandle)
+{
+    aclError rc;
+
+    (void)flags;
+    (void)shareType;
+    CHECK_PTR(shareableHandle);
+    return phys_need(__func__, handle, &rc) ? no_sharing(__func__) : rc;
+}
+
+ACL_EXPORT aclError aclrtMemImportFromShareableHandle(
+    uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle *handle)
+{
+    (void)shareableHandle;
+    CHECK_PTR(handle);
+    return dev_get(deviceId) ? no_sharing(__func__)
+                             : dev_bad_id(__func__, deviceId);
+}
+
+ACL_EXPORT aclError aclrtMemImportFromShareableHandleV2(
+    void *shareableHandle, aclrtMemSharedHandleType shareType, uint64_t flags,
+    aclrtDrvMemHandle *handle)
+{
+    (void)shareType;
+    (void)flags;
+    CHECK_PTR(shareableHandle);
+    CHECK_PTR(handle);
+    return no_sharing(__func__);
+}
+
+ACL_EXPORT aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle,
+                                                    int32_t *pid,
+                                                    size_t pidNum)
+{
+    (void)shareableHandle;
+    (void)pidNum;
+    CHECK_PTR(pid);
+    return no_sharing(__func__);
+}
+
+ACL_EXPORT aclError aclrtMemSetPidToShareableHandleV2(
+    void *shareableHandle, aclrtMemSharedHandleType shareType, int32_t *pid,
+    size_t pidNum)
+{
+    (void)shareType;
+    (void)pidNum;
+    CHECK_PTR(shareableHandle);
+    CHECK_PTR(pid);
+    return no_sharing(__func__);
+}
+
+/*
+ * IPC keys are made, so that a program may go on and find its peer in the same
+ * process: an import in the process that made the key gives the same address.
+ */
+static bool key_parse(const char *key, int *pid, uint64_t *addr)
+{
+    unsigned long long a;
+
+    if (sscanf(key, "atlas350-ipc-%d-%llx", pid, &a) != 2) {
+        return false;
+    }
+    *addr = a;
+    return true;
+}
+
+ACL_EXPORT aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size,
+                                            char *key, size_t len,
+                                            uint64_t flags)
+{
+    uint64_t base, bytes;
+
+    CHECK_PTR(devPtr);
+    CHECK_PTR(key);
+    if (size == 0 || len < 65 ||
+        flags & ~ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu (more than 0), len %zu "
+                    "(at least 65), flags 0x%llx (0 or 1)", size, len,
+                    (unsigned long long)flags);
+    }
+    if (a350_hbm_range((uintptr_t)devPtr, &base, &bytes)) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "%s", a350_card_text());
+    }
+    snprintf(key, len, "atlas350-ipc-%d-%llx", (int)getpid(),
+             (unsigned long long)(uintptr_t)devPtr);
+    return ACL_SUCCESS;
+}
+
+ACL_EXPORT aclError aclrtIpcMemImportByKey(void **devPtr, const char *key,
+                                           uint64_t flags)
+{
+    uint64_t addr, base, bytes;
+    int pid;
+
+    CHECK_PTR(devPtr);
+    CHECK_PTR(key);
+    if (flags & ~ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS ||
+        !key_parse(key, &pid, &addr)) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "\"%.64s\" is no key of "
+                    "aclrtIpcMemGetExportKey, or flags 0x%llx is not 0 or 1",
+                    key, (unsigned long long)flags);
+    }
+    if (pid != (int)getpid()) {
+        return no_sharing(__func__);
+    }
+    if (a350_hbm_range(addr, &base, &bytes)) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "the memory behind the key is "
+                    "freed");
+    }
+    *devPtr = (void *)(uintptr_t)addr;
+    return ACL_SUCCESS;
+}
+
+static aclError key_check(const char *func, const char *key)
+{
+    uint64_t addr;
+    int pid;
+
+    if (!key) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "key is NULL");
+    }
+    return key_parse(key, &pid, &addr)
+           ? ACL_SUCCESS
+           : acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "\"%.64s\" is no key "
+                      "of aclrtIpcMemGetExportKey", key);
+}
+
+ACL_EXPORT aclError aclrtIpcMemClose(const char *key)
+{
+    return key_check(__func__, key);
+}
+
+ACL_EXPORT aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid,
+                                            size_t num)
+{
+    CHECK_PTR(pid);
+    if (num == 0) {
+        return FAIL(ACL_ERROR_INVALID_PARAM, "num is 0");
+    }
+    return key_check(__func__, key);
+}
+
+ACL_EXPORT aclError aclrtIpcMemSetAttr(const char *key,
+                                       aclrtIpcMemAttrType type, uint64_t attr)
+{
+    (void)attr;
+    if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "type %d: 0", (int)type);
+    }
+    return key_check(__func__, key);
+}
