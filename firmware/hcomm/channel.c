@@ -108,8 +108,8 @@ static bool ring_put(hc_burst *b, const a350_wqe *q)
     room = ring_used(c) + n <= mask;
     if (room) {
         for (i = 0; i < n; i++) {
-            memcpy(base + ((c->pi + i) & mask) * A350_WQEBB_SIZE,
-                   &q->w[16 * i], A350_WQEBB_SIZE);
+            hc_copy64(base + ((c->pi + i) & mask) * A350_WQEBB_SIZE,
+                      &q->w[16 * i]);
         }
         b->last = (uint32_t *)(base + (c->pi & mask) * A350_WQEBB_SIZE);
         b->blocks += n;
@@ -121,7 +121,7 @@ static bool ring_put(hc_burst *b, const a350_wqe *q)
 
 int32_t hc_ring(hc_burst *b)
 {
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
 
     b->blocks = 0;
     a350_sqe_ubdma_db(&sqe, 0, b->c->jetty_id,
@@ -205,7 +205,7 @@ static int32_t post_data(hc_burst *b, const hc_xfer *x, enum hc_place place)
     a350_ub_remote rmt;
     uint32_t flags;
     int32_t ret;
-    a350_wqe q;
+    a350_wqe q HC_ALIGNED;
     bool final;
 
     peer_of(c, x->mem, &rmt);
@@ -237,7 +237,7 @@ static int32_t post_record(hc_burst *b, const hc_xfer *x, enum hc_place place)
     const a350_mem_token *n = &b->c->remote_notify[x->notify_idx];
     uint32_t flags = HC_F_STRONG | A350_WQE_CQE;
     a350_ub_remote rmt;
-    a350_wqe q;
+    a350_wqe q HC_ALIGNED;
 
     if (place == HC_INNER && x->notify_idx != 1) {
         flags = HC_F_BATCH;

@@ -47,13 +47,32 @@
  */
 #define HC_SDMA_SLICE           0xffffff80u
 
+#define HC_ALIGNED __attribute__((aligned(8)))
+
+/* Ring entries and blocks are 64 bytes, 8-byte aligned; a call of memcpy costs
+   more than the copy. */
+static inline void hc_copy64(void *dst, const void *src)
+{
+    const uint64_t *s = src;
+    uint64_t *d = dst;
+
+    d[0] = s[0];
+    d[1] = s[1];
+    d[2] = s[2];
+    d[3] = s[3];
+    d[4] = s[4];
+    d[5] = s[5];
+    d[6] = s[6];
+    d[7] = s[7];
+}
+
 /* Staged entries of one thread, in batch mode. */
 typedef struct hc_stage {
     a350_thread_obj *thread;
     uint32_t count;
     bool touched;                       /* since HcommBatchModeStart */
     struct hc_stage *next;
-    a350_sqe sqe[HC_BATCH_MAX];
+    a350_sqe sqe[HC_BATCH_MAX] HC_ALIGNED;
 } hc_stage;
 
 /* What an OS thread (a core's worker) keeps between calls. */

@@ -13,7 +13,7 @@ int32_t hc_sdma(a350_thread_obj *t, uint32_t opcode, uint64_t dst,
 {
     int32_t ret = HCCL_SUCCESS;
     uint32_t n;
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
 
     while (len && ret == HCCL_SUCCESS) {
         n = len <= UINT32_MAX ? (uint32_t)len : HC_SDMA_SLICE;
@@ -91,7 +91,7 @@ HC_API int32_t HcommThreadNotifyRecordOnThread(ThreadHandle thread,
                                                uint32_t dstNotifyIdx)
 {
     a350_thread_obj *t = hc_queue(thread, __func__), *d;
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     uint32_t id;
     int32_t ret;
 
@@ -114,7 +114,7 @@ static int32_t thread_wait(ThreadHandle thread, uint32_t idx, uint32_t timeout,
                            const char *call)
 {
     a350_thread_obj *t = hc_queue(thread, call);
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     uint32_t id;
     int32_t ret;
 
@@ -162,7 +162,7 @@ HC_API int32_t HcommAclrtNotifyRecordOnThread(ThreadHandle thread,
                                               uint64_t dstNotifyId)
 {
     a350_thread_obj *t;
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     int32_t ret = runtime_notify(thread, dstNotifyId, __func__, &t);
 
     if (ret != HCCL_SUCCESS) {
@@ -177,7 +177,7 @@ HC_API int32_t HcommAclrtNotifyWaitOnThread(ThreadHandle thread,
                                             uint32_t timeOut)
 {
     a350_thread_obj *t;
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     int32_t ret = runtime_notify(thread, notifyId, __func__, &t);
 
     if (ret != HCCL_SUCCESS) {

@@ -11,6 +11,7 @@ HCOMM_DEV_HDR := $(wildcard $(S)/firmware/hcomm/*.h) \
                  $(wildcard $(S)/include/acl/*.h) $(S)/include/securec.h
 HCOMM_DEV_CFLAGS := -std=c11 -D_DEFAULT_SOURCE -O2 -g -Wall -Wextra -Werror \
                     -fPIC -fvisibility=hidden -fno-semantic-interposition \
+                    -ftls-model=initial-exec -fno-plt -fno-strict-aliasing \
                     -I$(S)/include -I$(S)/firmware/hcomm
 HCOMM_DEV_LIB := $(B)/firmware/lib/libccl_kernel.so
 FW_HAVE_CCL_KERNEL := 1

@@ -142,14 +142,20 @@ a350_thread_obj *hc_queue(ThreadHandle h, const char *call)
     return t;
 }
 
+/* An empty table needs no memory. */
+static bool table_ok(uint64_t addr, uint32_t num)
+{
+    return num == 0 ||
+           (addr % 8 == 0 &&
+            hc_in_card(addr, (uint64_t)num * sizeof(a350_mem_token)));
+}
+
 static bool channel_tables_ok(const a350_channel_obj *c)
 {
     uint32_t depth = c->jetty_depth;
 
-    if (!hc_in_card(c->remote_mems,
-                    c->remote_mem_num * sizeof(a350_mem_token)) ||
-        !hc_in_card(c->local_mems,
-                    c->local_mem_num * sizeof(a350_mem_token)) ||
+    if (!table_ok(c->remote_mems, c->remote_mem_num) ||
+        !table_ok(c->local_mems, c->local_mem_num) ||
         c->notify_num > A350_CHANNEL_NOTIFY_MAX) {
         return false;
     }

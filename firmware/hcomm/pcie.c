@@ -17,7 +17,7 @@ static int32_t record(a350_thread_obj *t, const a350_channel_obj *c,
     uint64_t addr = c->remote_notify[idx].addr, own = hc_notify_addr(0);
     char name[HC_NAME_LEN];
     uint32_t one = 1;
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
 
     /* The entry has 49 address bits; the card adds its own upper ones. */
     if ((addr ^ own) >> 49) {

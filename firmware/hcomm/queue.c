@@ -50,7 +50,7 @@ static uint32_t launch_some(a350_thread_obj *t, const a350_sqe *sqe,
     n = n < num ? n : num;
     tail = t->sq_tail;
     for (i = 0; i < n; i++) {
-        ring[tail] = sqe[i];
+        hc_copy64(&ring[tail], &sqe[i]);
         ring[tail].w[1] = t->task++;
         if (a350_sqe_get_type(&sqe[i]) == A350_SQE_AICPU_D) {
             ring[tail].w[12] = ring[tail].w[1];
@@ -219,7 +219,7 @@ int32_t hc_push(a350_thread_obj *t, const a350_sqe *sqe, const char *call)
             return ret;
         }
     }
-    s->sqe[s->count++] = *sqe;
+    hc_copy64(&s->sqe[s->count++], sqe);
     if (s->count == HC_BATCH_MAX) {
         return stage_launch(s, call);
     }

@@ -192,7 +192,7 @@ HC_API int32_t HcommChannelNotifyRecordOnThread(ThreadHandle thread,
 static int32_t channel_wait(ThreadHandle thread, ChannelHandle channel,
                             uint32_t idx, uint32_t timeout, const char *call)
 {
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     hc_burst b;
     int32_t ret = ends(thread, channel, &b, call);
 
@@ -244,7 +244,7 @@ HC_API int32_t HcommChannelDrainOnThread(ThreadHandle thread,
 {
     hc_xfer x = { .opcode = A350_UB_READ, .len = 8 };
     char name[HC_NAME_LEN];
-    a350_sqe sqe;
+    a350_sqe sqe HC_ALIGNED;
     hc_burst b;
     int32_t ret = ends(thread, channel, &b, __func__);
 
