@@ -74,6 +74,10 @@
 #define A350_AM_CONSOLE             0x0d8  /* W: one raw byte, for early boot */
 #define A350_AM_KERNEL_ADDR         0x0e0  /* W: name of the running kernel, NUL;
                                               0 when none; prefixes the log */
+#define A350_AM_DEBUG_ADDR          0x0e8  /* W: address of the runtime's
+                                              struct r_debug (link.h), through
+                                              which a debugger finds loaded
+                                              libraries; 0: none */
 #define A350_AM_MSQ_DATA            0x100  /* R: struct a350_topic_mbox, 64 B */
 
 #define A350_MSQ_VALID              0x1u   /* size field [3:1] = 6: 512 bits */
