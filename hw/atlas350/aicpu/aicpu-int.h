@@ -42,7 +42,7 @@ struct A350Aicpu {
     A350SavedLaunch queue[A350_SAVED_LAUNCHES];
     uint32_t num_saved, queued, fw_status;
     uint8_t fw_error[256], fw_version[64];
-    uint64_t rom_size;
+    uint64_t rom_size, r_debug;
     uint8_t *sram;
 };
 

@@ -513,6 +513,7 @@ void a350_cluster_reset(A350Cluster *cl)
         reset_core(&cl->core[i]);
     }
     cl->fw_error[0] = '\0';
+    cl->r_debug = 0;
     a350_cluster_rearm(cl);
     a350_cluster_set_fw_status(cl, cl->fw ? A350_FW_LOADED : A350_FW_OFF);
     qemu_mutex_unlock(&cl->lock);

@@ -107,6 +107,7 @@ struct A350Cluster {
     unsigned paused;             /* depth */
     uint32_t fw_status;
     char fw_error[256];
+    uint64_t r_debug;            /* the runtime's, 0 none */
     int64_t armed;               /* what the timer was last armed for */
     QTAILQ_HEAD(, A350Launch) queue;
     unsigned queued;

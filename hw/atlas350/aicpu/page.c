@@ -386,6 +386,9 @@ static bool write_reg(A350ClusterCore *cc, unsigned reg, uint64_t val)
         return true;
     case A350_AM_KERNEL_ADDR:
         return set_kernel(cc, val);
+    case A350_AM_DEBUG_ADDR:
+        qatomic_set(&cc->cluster->r_debug, val);
+        return true;
     }
     return false;
 }

@@ -106,6 +106,7 @@ static int aicpu_pre_save(void *opaque)
     a->fw_status = cl->fw_status;
     memcpy(a->fw_error, cl->fw_error, sizeof(a->fw_error));
     get_fw(a, a->fw_version, &a->rom_size);
+    a->r_debug = cl->r_debug;
     a->sram = cl->sram;
     qemu_mutex_unlock(&cl->lock);
     return 0;
@@ -161,6 +162,7 @@ static int aicpu_post_load(void *opaque, int version_id)
         a350_cluster_submit(cl, &m, a->queue[i].limit_ns);
     }
     cl->fw_status = a->fw_status;
+    cl->r_debug = a->r_debug;
     memcpy(cl->fw_error, a->fw_error, sizeof(cl->fw_error));
     cl->fw_error[sizeof(cl->fw_error) - 1] = '\0';
     a350_cluster_restored(cl);
@@ -255,6 +257,7 @@ static const VMStateDescription vmstate_cluster = {
                                      vmstate_launch, A350SavedLaunch),
         VMSTATE_UINT32(fw_status, A350Aicpu),
         VMSTATE_BUFFER(fw_error, A350Aicpu),
+        VMSTATE_UINT64(r_debug, A350Aicpu),
         VMSTATE_BUFFER_POINTER_UNSAFE(sram, A350Aicpu, 1,
                                       A350_AICPU_SRAM_SIZE),
         VMSTATE_END_OF_LIST()
