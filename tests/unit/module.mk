@@ -98,3 +98,22 @@ $(B)/tests/unit/test-hixl: $(S)/tests/unit/test-hixl.cc $(TEST_HIXL_OBJ) \
 	$(CXX) $(CXXFLAGS) -std=c++17 -Wno-missing-field-initializers \
 	    $(TEST_HIXL_FLAGS) -o $@ $(filter %.cc,$^) $(TEST_HIXL_OBJ) \
 	    -ljansson -lpthread
+
+# The data blocks of the card under threads, on cards without a PCI function;
+# linked with QEMU's own libraries.
+UNIT_TESTS += $(B)/tests/unit/test-ub
+
+UB_TEST_SRC := $(addprefix $(S)/tests/unit/,test-ub.c ub-mock.c) \
+	$(addprefix $(S)/hw/atlas350/,mem.c mover.c reduce.c) \
+	$(addprefix $(S)/hw/atlas350/ub/,jetty.c segment.c target.c ub.c wqe.c)
+
+$(B)/tests/unit/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
+	$(wildcard $(S)/hw/atlas350/*.h $(S)/hw/atlas350/ub/*.h) | qemu
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall $(UB_TEST_CFLAGS) \
+	    -I$(B)/qemu -I$(B)/qemu/qapi -I$(B)/qemu-src/include \
+	    -I$(B)/qemu-src -I$(S)/include -I$(S)/hw/atlas350 \
+	    $$(pkg-config --cflags glib-2.0) -o $@ $(UB_TEST_SRC) \
+	    $(B)/qemu/libqemuutil.a $(B)/qemu/libevent-loop-base.a.p/*.o \
+	    $(B)/qemu/libqom.a.p/*.o $(B)/qemu/libqemuutil.a \
+	    $$(pkg-config --libs glib-2.0 gmodule-2.0) -lm -lpthread
