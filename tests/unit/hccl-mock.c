@@ -111,6 +111,11 @@ a350_card *a350_card_of_addr(uint64_t addr)
     return a350_addr_is_host(addr) ? NULL : card_at((int)a350_addr_card(addr));
 }
 
+a350_card *a350_device_card(int32_t dev)
+{
+    return dev < 0 || dev >= MOCK_CARDS ? NULL : card_at(dev);
+}
+
 unsigned a350_card_number(const a350_card *card)
 {
     return card->number;
