@@ -10,6 +10,7 @@
 #include "qemu/cutils.h"
 #include "qemu/log.h"
 #include "shell.h"
+#include "fabric.h"
 #include "ts/ts.h"
 #include "trace.h"
 
@@ -127,18 +128,20 @@ static uint32_t admin_peers(A350Card *c, a350_admin_slot *slot)
 
     memcpy(&req, slot->data, sizeof(req));
     for (i = req.id; i < A350_CARDS_MAX; i++) {
-        peer = a350_fabric_card(c->fabric, i);
+        peer = a350_fabric_get(c->fabric, i);
         if (!peer) {
             continue;
         }
         if (rsp.count == ARRAY_SIZE(rsp.peer)) {
             rsp.next_index = i;
+            a350_fabric_put(c->fabric, i);
             break;
         }
         p = &rsp.peer[rsp.count++];
         p->card_index = i;
         p->flags = peer == c;
         memcpy(p->eid, peer->eid, sizeof(p->eid));
+        a350_fabric_put(c->fabric, i);
     }
     memcpy(slot->data, &rsp, sizeof(rsp));
     slot->data_len = sizeof(rsp);

@@ -151,6 +151,23 @@ void a350_shell_unquiesce(Atlas350State *s)
     a350_admin_resume(s);
 }
 
+/* Cards of one fabric, for a look at all of them. */
+static void a350_still(A350Card *c, bool on)
+{
+    Atlas350State *s;
+
+    QTAILQ_FOREACH(s, &a350_cards, next) {
+        if (s->card.fabric != c->fabric) {
+            continue;
+        }
+        if (on) {
+            a350_shell_quiesce(s);
+        } else {
+            a350_shell_unquiesce(s);
+        }
+    }
+}
+
 static void a350_vm_state(void *opaque, bool running, RunState state)
 {
     Atlas350State *s = opaque;
@@ -430,6 +447,8 @@ static void a350_card_init(Atlas350State *s)
     c->host_write = a350_hostmem_write;
     c->msix = a350_msix_raise;
     c->set_status = a350_set_status;
+    c->still = a350_still;
+    c->stalled = a350_qmp_stalled;
 }
 
 static void a350_uuid_default(Atlas350State *s)
@@ -550,6 +569,7 @@ static int a350_post_load(void *opaque, int version_id)
 {
     Atlas350State *s = opaque;
 
+    a350_ts_loaded(&s->card);
     return a350_log_post_load(s);
 }
 

@@ -60,6 +60,10 @@ struct A350Card {
     void (*msix)(A350Card *c, unsigned vector);
     /* Sets and clears A350_STATUS_* bits of the control page. */
     void (*set_status)(A350Card *c, uint32_t set, uint32_t clear);
+    /* Big lock: all cards of the fabric stand still from true to false. */
+    void (*still)(A350Card *c, bool on);
+    /* Big lock: nothing of the fabric moves; @text says who waits for whom. */
+    void (*stalled)(A350Card *c, bool cycle, const char *text);
 };
 
 /*

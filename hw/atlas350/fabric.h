@@ -13,6 +13,7 @@
 #ifndef HW_ATLAS350_FABRIC_H
 #define HW_ATLAS350_FABRIC_H
 
+#include "qemu/atomic.h"
 #include "qom/object.h"
 #include "card.h"
 

@@ -108,6 +108,9 @@ void a350_admin_pause(Atlas350State *s);
 void a350_admin_resume(Atlas350State *s);
 void a350_admin_reset(Atlas350State *s);
 
+/* ---- qmp.c ---- */
+void a350_qmp_stalled(A350Card *c, bool cycle, const char *text);
+
 /* ---- log.c ---- */
 void a350_log_init(Atlas350State *s);
 void a350_log_destroy(Atlas350State *s);

@@ -236,6 +236,9 @@ void a350_ts_init(A350Card *c)
     qemu_mutex_init(&ts->run_lock);
     qemu_mutex_init(&ts->irq_lock);
     qemu_mutex_init(&ts->launch_lock);
+    ts->num_sq = c->num_sq;
+    ts->num_notify = c->num_notify;
+    ts->num_cnt = c->num_cnt_notify;
     ts->sq = g_new0(A350Sq, c->num_sq);
     ts->cq = g_new0(A350Cq, c->num_sq);
     ts->notify = g_new0(uint8_t, c->num_notify);
@@ -305,6 +308,7 @@ void a350_ts_reset(A350Card *c)
     memset(ts->ready, 0, sizeof(ts->ready));
     qatomic_set(&ts->timer_fired, 0);
     qatomic_set(&ts->cq_moved, 0);
+    ts_stall_reset(ts);
     ts_cq_reset(ts);
     ts_error_reset(ts);
     ts_waits_reset(ts);

@@ -242,7 +242,7 @@ static uint16_t *wait_table(A350Sq *sq)
            &sq->ts->waiter[sq->wait_id];
 }
 
-static void wait_link(A350Sq *sq)
+void ts_wait_link(A350Sq *sq)
 {
     uint16_t *table = wait_table(sq);
     A350Sq *w;
@@ -315,7 +315,7 @@ TsResult ts_wait_for(A350Sq *sq, uint32_t id)
     if (first && wait_take(sq)) {
         return TS_DONE;
     }
-    wait_link(sq);
+    ts_wait_link(sq);
     sq->state = SQ_NOTIFY;
     smp_mb();
     return ts_poll_wait(sq);

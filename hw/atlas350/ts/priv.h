@@ -101,7 +101,7 @@ struct A350Sq {
     /* the run thread's own from here */
     bool paused;
     uint32_t tail_seen;
-    SqState state;
+    uint32_t state;             /* enum SqState */
     uint32_t slots;             /* of the entry: 1..3 */
     a350_sqe sqe;
     a350_wqe ext;               /* slots that follow it */
@@ -151,11 +151,6 @@ typedef struct CqIntGroup {
     uint32_t l2[A350_CQS_PER_GROUP / 32];
 } CqIntGroup;
 
-typedef struct NotifyLabel {
-    a350_notify_label l;
-    QLIST_ENTRY(NotifyLabel) next;
-} NotifyLabel;
-
 struct A350Ts {
     A350Card *card;
     TsLoop *loop;
@@ -168,6 +163,7 @@ struct A350Ts {
     uint64_t ready[TS_WORDS];   /* atomic */
     uint32_t cq_moved;          /* atomic: a CQ head was written */
 
+    uint32_t num_sq, num_notify, num_cnt; /* the card's, for VMState */
     A350Sq *sq;                 /* num_sq */
     A350Cq *cq;                 /* num_sq */
     uint32_t top;               /* highest SQ id in use + 1 */
@@ -177,6 +173,9 @@ struct A350Ts {
     uint16_t *waiter;           /* atomic: SQ id + 1 of the oldest waiter */
     uint16_t *cnt_waiter;
     GHashTable *labels;         /* notify id -> a350_notify_label */
+
+    a350_notify_label *saved_label; /* while it is saved or loaded */
+    int32_t num_saved;
 
     QEMUTimer *timer;           /* main loop, virtual clock */
     uint32_t timer_fired;       /* atomic */
@@ -192,7 +191,10 @@ struct A350Ts {
 
     /* stall watch, stall.c */
     uint64_t progress;          /* atomic: entries ended */
-    bool stall_armed, stall_said;
+    bool stall_armed;           /* atomic */
+    bool stall_said;            /* big lock */
+    uint64_t stall_progress;    /* of the whole fabric, a second ago */
+    QEMUTimer *stall_timer;     /* main loop, virtual clock */
 };
 
 /* ---- loop.c ---- */
@@ -227,6 +229,7 @@ TsResult ts_exec_record(A350Sq *sq);
 TsResult ts_exec_wait(A350Sq *sq);
 TsResult ts_wait_for(A350Sq *sq, uint32_t id);
 TsResult ts_poll_wait(A350Sq *sq);
+void ts_wait_link(A350Sq *sq);
 void ts_wait_unlink(A350Sq *sq);
 bool ts_notify_reg(A350Ts *ts, uint32_t offset, unsigned size, bool write,
                    uint64_t *val);
@@ -268,10 +271,13 @@ void ts_error_reset(A350Ts *ts);
 /* ---- waits.c ---- */
 const a350_notify_label *ts_notify_label(A350Ts *ts, uint32_t id, bool cnt);
 void ts_waits_reset(A350Ts *ts);
+/* False if the queue is not blocked. */
+bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e);
 
 /* ---- stall.c ---- */
 void ts_stall_idle(A350Ts *ts);
 void ts_stall_init(A350Ts *ts);
 void ts_stall_destroy(A350Ts *ts);
+void ts_stall_reset(A350Ts *ts);
 
 #endif /* HW_ATLAS350_TS_PRIV_H */

@@ -242,7 +242,7 @@ void ts_copy_resume(A350Sq *sq)
 {
     A350Move *m = sq->job;
 
-    if (!sq->job_busy) {
+    if (!sq->job_busy || sq->job_done) {
         return;
     }
     m->dst_card = m->src_card = sq->ts->card;

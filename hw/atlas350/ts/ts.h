@@ -29,11 +29,27 @@ void a350_ts_first_error(A350Card *c, a350_first_error *rsp);
 void a350_ts_clear_error(A350Card *c);
 void a350_ts_wait_list(A350Card *c, uint32_t first, a350_wait_list_rsp *rsp);
 
+/*
+ * All blocked queues, to be freed by the caller, and one of them in words.
+ * While the card stands still, or on its thread.
+ */
+uint32_t a350_ts_waits(A350Card *c, a350_wait_entry **out);
+void a350_ts_wait_text(A350Card *c, const a350_wait_entry *e, GString *out);
+
+typedef struct A350TsCounts {
+    uint32_t queues, blocked, stopped;
+    uint64_t tasks, irq_sent, irq_merged;
+} A350TsCounts;
+void a350_ts_counts(A350Card *c, A350TsCounts *out);
+
 /* CQ interrupt window of the host, offset from A350_REG_CQINT. */
 uint32_t a350_ts_cqint_read(A350Card *c, uint32_t offset);
 void a350_ts_cqint_write(A350Card *c, uint32_t offset, uint32_t val);
 
 /* How entries of types this card has no engine for end. */
 void a350_ts_set_other_sqe(A350Card *c, bool noop);
+
+/* After a migration, when all blocks are loaded: work in flight goes on. */
+void a350_ts_loaded(A350Card *c);
 
 #endif /* HW_ATLAS350_TS_H */

@@ -2,9 +2,21 @@
  * Atlas 350 virtual card: who waits for whom.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Software tells what its queues and notifies are (SQ_LABEL, NOTIFY_LABEL);
+ * labels change no behaviour. With them, and with a look at what is queued,
+ * the card can say for a blocked queue who owes it the record and what that
+ * one is doing. Of other cards only state words are read: that is a snapshot
+ * for people, right when nothing moves.
  */
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "../fabric.h"
 #include "priv.h"
+
+#define SCAN_MAX    65536u      /* entries looked at for one report */
+
+/* ---- labels and reset ---- */
 
 uint32_t a350_ts_notify_reset(A350Card *c, const a350_notify_reset *arg,
                               char *msg)
@@ -59,11 +71,307 @@ void ts_waits_reset(A350Ts *ts)
     g_hash_table_remove_all(ts->labels);
 }
 
-void a350_ts_wait_list(A350Card *c, uint32_t first, a350_wait_list_rsp *rsp)
+/* ---- one blocked queue ---- */
+
+static bool has_entries(A350Sq *sq)
 {
-    rsp->next_sq = A350_ID_NONE;
+    return sq->exists && sq->state != SQ_IDLE ? true :
+           sq->exists && sq->depth && ts_used(sq);
 }
 
-void ts_stall_idle(A350Ts *ts) { }
-void ts_stall_init(A350Ts *ts) { }
-void ts_stall_destroy(A350Ts *ts) { }
+/* enum a350_wait_kind, 0 if the queue is not blocked. */
+static uint32_t wait_kind(A350Sq *sq)
+{
+    if (!sq->exists) {
+        return 0;
+    }
+    switch (sq->state) {
+    case SQ_NOTIFY:
+        return sq->wait_cnt ? A350_WAIT_CNT_NOTIFY : A350_WAIT_NOTIFY;
+    case SQ_COPY:
+        return A350_WAIT_COPY;
+    case SQ_UB:
+        return A350_WAIT_UB;
+    case SQ_AICPU:
+        return A350_WAIT_AICPU;
+    case SQ_IDLE:
+        break;
+    default:
+        return A350_WAIT_STOPPED;
+    }
+    if (!qatomic_read(&sq->enabled)) {
+        return sq->err.kind || has_entries(sq) ? A350_WAIT_STOPPED : 0;
+    }
+    return sq->paused && has_entries(sq) ? A350_WAIT_PAUSED : 0;
+}
+
+static uint32_t owner_of_queue(A350Sq *sq)
+{
+    uint32_t kind = wait_kind(sq);
+
+    if (!sq->exists) {
+        return A350_OWNER_GONE;
+    }
+    if (kind == A350_WAIT_AICPU || kind == A350_WAIT_COPY ||
+        kind == A350_WAIT_UB) {
+        return A350_OWNER_RUNNING;
+    }
+    return kind ? A350_OWNER_BLOCKED :
+           has_entries(sq) ? A350_OWNER_RUNNING : A350_OWNER_IDLE;
+}
+
+/* Does this entry record notify @id of its own card? */
+static bool records(A350Ts *ts, const a350_sqe *s, uint32_t id, bool cnt)
+{
+    uint64_t addr;
+
+    if (a350_sqe_get_type(s) == A350_SQE_NOTIFY_RECORD) {
+        return (s->w[2] & A350_NOTIFY_ID_MASK) == id &&
+               !!(s->w[2] & A350_NOTIFY_CNT) == cnt;
+    }
+    if (a350_sqe_get_type(s) == A350_SQE_WRITE_VALUE && !cnt) {
+        addr = (uint64_t)(s->w[5] & 0x1ffff) << 32 | s->w[4];
+        return addr == a350_notify_addr(ts->card->dev_base, id);
+    }
+    return false;
+}
+
+/* A queue of this card that has the record among its entries. */
+static A350Sq *find_recorder(A350Ts *ts, A350Sq *who)
+{
+    uint32_t i, k, at, seen = 0;
+    a350_sqe s;
+
+    for (i = 0; i < ts->top; i++) {
+        A350Sq *sq = &ts->sq[i];
+
+        if (sq == who || !sq->exists || !sq->ring) {
+            continue;
+        }
+        for (k = 0; k < ts_used(sq) && seen < SCAN_MAX; k++, seen++) {
+            at = (sq->head + k) % sq->depth;
+            memcpy(&s, sq->ring + at * A350_SQE_SIZE, sizeof(s));
+            if (records(ts, &s, who->wait_id, who->wait_cnt)) {
+                return sq;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The queues of @rank on @ts: a blocked one is more telling than others. */
+static void rank_state(A350Ts *ts, uint32_t rank, const A350Sq *but,
+                       a350_wait_entry *e)
+{
+    uint32_t i, state;
+
+    for (i = 0; i < ts->top; i++) {
+        A350Sq *sq = &ts->sq[i];
+
+        if (sq == but || !sq->exists || sq->label.rank != rank) {
+            continue;
+        }
+        state = owner_of_queue(sq);
+        if (e->owner_state == A350_OWNER_UNKNOWN ||
+            e->owner_state == A350_OWNER_IDLE ||
+            state == A350_OWNER_RUNNING) {
+            e->owner_state = state;
+            e->owner_sq = state == A350_OWNER_IDLE ? A350_ID_NONE : i;
+        }
+    }
+}
+
+static void owner_by_label(A350Sq *sq, const a350_notify_label *l,
+                           a350_wait_entry *e)
+{
+    A350Card *c = sq->ts->card, *peer;
+    uint32_t index;
+
+    e->peer_rank = l->peer_rank;
+    e->notify_index = l->index;
+    if (l->kind != 2) {
+        rank_state(sq->ts, l->peer_rank != A350_ID_NONE ? l->peer_rank :
+                   l->rank, sq, e);
+        e->owner_card = c->index;
+        return;
+    }
+    index = a350_eid_card(l->peer_eid);
+    e->owner_card = index;
+    peer = a350_fabric_get(c->fabric, index);
+    if (!peer) {
+        e->owner_state = A350_OWNER_GONE;
+        return;
+    }
+    rank_state(peer->ts, l->peer_rank, NULL, e);
+    if (e->owner_state == A350_OWNER_UNKNOWN) {
+        /* No queue of that rank is left over there. */
+        e->owner_state = A350_OWNER_GONE;
+    }
+    a350_fabric_put(c->fabric, index);
+}
+
+bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e)
+{
+    uint32_t kind = wait_kind(sq);
+    const a350_notify_label *l;
+    A350Sq *by;
+
+    if (!kind) {
+        return false;
+    }
+    *e = (a350_wait_entry) {
+        .sq_id = sq->id,
+        .kind = kind,
+        .sqe_index = sq->head,
+        .task = a350_sqe_get_task(&sq->sqe),
+        .notify_id = A350_ID_NONE,
+        .owner_card = A350_ID_NONE,
+        .owner_sq = A350_ID_NONE,
+        .since_ns = sq->since,
+        .limit_ns = sq->deadline == TS_NO_DEADLINE ? 0 :
+                    sq->deadline - sq->since,
+        .rank = sq->label.rank,
+        .thread = sq->label.thread,
+        .peer_rank = A350_ID_NONE,
+        .notify_index = A350_ID_NONE,
+    };
+    if (sq->state != SQ_NOTIFY) {
+        return true;
+    }
+    e->notify_id = sq->wait_id;
+    l = ts_notify_label(sq->ts, sq->wait_id, sq->wait_cnt);
+    by = find_recorder(sq->ts, sq);
+    if (by) {
+        e->owner_card = sq->ts->card->index;
+        e->owner_sq = by->id;
+        e->owner_state = owner_of_queue(by);
+        e->peer_rank = by->label.rank;
+        e->notify_index = l ? l->index : A350_ID_NONE;
+    } else if (l) {
+        owner_by_label(sq, l, e);
+    }
+    return true;
+}
+
+void a350_ts_wait_list(A350Card *c, uint32_t first, a350_wait_list_rsp *rsp)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i;
+
+    rsp->count = 0;
+    rsp->next_sq = A350_ID_NONE;
+    for (i = first; i < ts->top; i++) {
+        if (rsp->count == ARRAY_SIZE(rsp->entry)) {
+            rsp->next_sq = i;
+            return;
+        }
+        rsp->count += ts_wait_describe(&ts->sq[i], &rsp->entry[rsp->count]);
+    }
+}
+
+/* ---- in words ---- */
+
+static void text_who(GString *out, const a350_wait_entry *e, uint32_t card)
+{
+    if (e->rank != A350_ID_NONE) {
+        g_string_append_printf(out, "rank %u, thread %u", e->rank, e->thread);
+    } else {
+        g_string_append_printf(out, "card %u, queue %u", card, e->sq_id);
+    }
+}
+
+static void text_notify(GString *out, A350Ts *ts, const a350_wait_entry *e)
+{
+    bool cnt = e->kind == A350_WAIT_CNT_NOTIFY;
+    const a350_notify_label *l = ts_notify_label(ts, e->notify_id, cnt);
+
+    if (l && l->kind == 2) {
+        g_string_append_printf(out, "notify %u of its channel to rank %u",
+                               l->index, l->peer_rank);
+    } else if (l) {
+        g_string_append_printf(out, "its notify %u", l->index);
+    } else {
+        g_string_append_printf(out, "%snotify %u", cnt ? "counting " : "",
+                               e->notify_id);
+    }
+}
+
+static void text_owner(GString *out, const a350_wait_entry *e)
+{
+    static const char *const state[] = {
+        [A350_OWNER_UNKNOWN] = "nobody on the cards is known to record it",
+        [A350_OWNER_IDLE] = "is idle and has nothing queued that records it",
+        [A350_OWNER_BLOCKED] = "waits itself",
+        [A350_OWNER_GONE] = "is gone",
+        [A350_OWNER_RUNNING] = "is running",
+    };
+
+    if (e->owner_state == A350_OWNER_UNKNOWN) {
+        g_string_append(out, state[e->owner_state]);
+    } else if (e->peer_rank != A350_ID_NONE) {
+        g_string_append_printf(out, "rank %u %s", e->peer_rank,
+                               state[e->owner_state]);
+    } else if (e->owner_sq != A350_ID_NONE) {
+        g_string_append_printf(out, "card %u, queue %u %s", e->owner_card,
+                               e->owner_sq, state[e->owner_state]);
+    } else {
+        g_string_append_printf(out, "its owner on card %u %s", e->owner_card,
+                               state[e->owner_state]);
+    }
+}
+
+void a350_ts_wait_text(A350Card *c, const a350_wait_entry *e, GString *out)
+{
+    static const char *const other[] = {
+        [A350_WAIT_AICPU] = "runs a kernel",
+        [A350_WAIT_COPY] = "copies",
+        [A350_WAIT_UB] = "waits for its jetty",
+        [A350_WAIT_STOPPED] = "is stopped",
+        [A350_WAIT_PAUSED] = "is paused",
+    };
+    double s = (a350_clock_ns() - (int64_t)e->since_ns) / 1e9;
+
+    text_who(out, e, c->index);
+    if (e->kind != A350_WAIT_NOTIFY && e->kind != A350_WAIT_CNT_NOTIFY) {
+        g_string_append_printf(out, ": %s", other[e->kind]);
+        return;
+    }
+    g_string_append_printf(out, ": waits %.1f s for ", s);
+    text_notify(out, c->ts, e);
+    if (e->limit_ns) {
+        g_string_append_printf(out, " (limit %.0f s)", e->limit_ns / 1e9);
+    }
+    g_string_append(out, "; ");
+    text_owner(out, e);
+}
+
+uint32_t a350_ts_waits(A350Card *c, a350_wait_entry **out)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i, n = 0;
+
+    *out = g_new(a350_wait_entry, ts->top);
+    for (i = 0; i < ts->top; i++) {
+        n += ts_wait_describe(&ts->sq[i], &(*out)[n]);
+    }
+    return n;
+}
+
+void a350_ts_counts(A350Card *c, A350TsCounts *out)
+{
+    A350Ts *ts = c->ts;
+    uint32_t i, kind;
+
+    *out = (A350TsCounts) {
+        .tasks = qatomic_read(&ts->progress),
+        .irq_sent = ts->irq_sent,
+        .irq_merged = ts->irq_merged,
+    };
+    for (i = 0; i < ts->top; i++) {
+        kind = wait_kind(&ts->sq[i]);
+        out->queues += ts->sq[i].exists;
+        out->stopped += kind == A350_WAIT_STOPPED;
+        out->blocked += kind == A350_WAIT_NOTIFY ||
+                        kind == A350_WAIT_CNT_NOTIFY;
+    }
+}
