@@ -27,7 +27,7 @@ enum a350_fw_sys {
     A350_SYS_FILE_NEW = 0x3507,    /* (path, alias, size) address of bytes */
     A350_SYS_FILE_DEL = 0x3508,    /* (path) */
     A350_SYS_FILE_GET = 0x3509,    /* (index, a350_fw_file *) */
-    A350_SYS_STATUS = 0x350a,      /* (enum a350_fw_status, text) */
+    A350_SYS_STATUS = 0x350a,      /* (enum a350_fw_status, text, r_debug) */
     A350_SYS_LOG = 0x350b,         /* (level, text, length) */
     A350_SYS_RESTART = 0x350c,     /* (text) new runtime once all is idle */
     A350_SYS_STATS = 0x350d,       /* (a350_fw_stats *) */

@@ -150,6 +150,7 @@ void runtime_restart(void)
     mon_log(LOG_WARN, "runtime restarts: %s", mon.restart_why);
     mon.want_restart = RESTART_NONE;
     mon.ready = false;
+    am_write(A350_AM_DEBUG_ADDR, 0);
     mon.restarts++;
     for (unsigned i = 0; i < MAX_THREADS; i++) {
         mon.thread[i].state = T_FREE;

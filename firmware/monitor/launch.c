@@ -424,7 +424,8 @@ static int64_t sys_die(struct core *c, struct thread *t)
     return 0;
 }
 
-static int64_t sys_status(struct thread *t, uint64_t status, uint64_t text)
+static int64_t sys_status(struct thread *t, uint64_t status, uint64_t text,
+                          uint64_t r_debug)
 {
     char buf[200];
 
@@ -438,6 +439,7 @@ static int64_t sys_status(struct thread *t, uint64_t status, uint64_t text)
         mon_fail(1, "runtime: %s", buf);
     } else if (status == A350_FW_READY || status == A350_FW_RUNTIME) {
         mon.ready = status == A350_FW_READY;
+        am_write(A350_AM_DEBUG_ADDR, user_range(r_debug, 8) ? r_debug : 0);
         am_write(A350_AM_FW_STATUS, status);
     } else {
         return -EINVAL;
@@ -518,7 +520,7 @@ int64_t sys_private(struct core *c, struct thread *t, uint64_t nr,
     case A350_SYS_FILE_GET:
         return sys_file_get(a[0], a[1]);
     case A350_SYS_STATUS:
-        return sys_status(t, a[0], a[1]);
+        return sys_status(t, a[0], a[1], a[2]);
     case A350_SYS_LOG:
         return sys_log(a[0], a[1], a[2]);
     case A350_SYS_RESTART:

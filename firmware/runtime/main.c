@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -313,7 +314,7 @@ int main(void)
 {
     static int never;
 
-    rt_sys(A350_SYS_STATUS, A350_FW_RUNTIME, 0, 0, 0);
+    rt_sys(A350_SYS_STATUS, A350_FW_RUNTIME, 0, (long)&_r_debug, 0);
     rt_sys(A350_SYS_STATS, (long)&rt_card, 0, 0, 0);
     /* The monitor makes lines of what each thread writes. */
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -321,7 +322,7 @@ int main(void)
     rt_libs_init();
     rt_libs_reload();
     start_workers();
-    rt_sys(A350_SYS_STATUS, A350_FW_READY, 0, 0, 0);
+    rt_sys(A350_SYS_STATUS, A350_FW_READY, 0, (long)&_r_debug, 0);
     for (;;) {
         syscall(SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
     }
