@@ -31,6 +31,7 @@ static const char usage[] =
 "                    [block=I/N] [type=N] [limit=SECONDS]; wait; stats. NAME\n"
 "                    rom/FILE is the archive's, '.' the firmware itself\n"
 "  --limit SECONDS   time limit of each kernel, default none\n"
+"  --gdb SOCKET      GDB server there; kernels start when a debugger came\n"
 "  --parallel        all kernels at once instead of one after another\n"
 "  --repeat N        run the list of kernels N times\n"
 "  --max-insns N     give up after N instructions (--tohost), default 2000M\n"
@@ -59,6 +60,9 @@ static bool parse_option(RunOptions *o, int opt)
         return true;
     case 'f':
         o->firmware = optarg;
+        return true;
+    case 'd':
+        o->gdb = optarg;
         return true;
     case 'g':
         o->signature = optarg;
@@ -108,6 +112,7 @@ int main(int argc, char **argv)
         { "linux", required_argument, NULL, 'l' },
         { "firmware", required_argument, NULL, 'f' },
         { "signature", required_argument, NULL, 'g' },
+        { "gdb", required_argument, NULL, 'd' },
         { "cores", required_argument, NULL, 'c' },
         { "hbm", required_argument, NULL, 'h' },
         { "max-insns", required_argument, NULL, 'm' },

@@ -9,7 +9,7 @@
 #define RUN_KERNELS_MAX 256
 
 typedef struct RunOptions {
-    const char *tohost, *linux_elf, *firmware, *signature;
+    const char *tohost, *linux_elf, *firmware, *signature, *gdb;
     const char *script;
     char **args;                 /* of the program of --linux */
     int num_args;

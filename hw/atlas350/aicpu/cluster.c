@@ -342,6 +342,9 @@ static bool may_run(A350ClusterCore *cc)
     if (cl->paused || !cl->fw || cc->locked_up || (cc->stopped && !cc->step)) {
         return false;
     }
+    if (cc->step) {
+        return true;
+    }
     return !cc->wfi || a350_core_irq_pending(cc->core);
 }
 
@@ -359,15 +362,23 @@ static void lockup(A350ClusterCore *cc)
     a350_cluster_set_fw_status(cl, A350_FW_FAILED + 1);
 }
 
+/* A core stops by itself: so do the others, and the debugger is told. */
 static void debug_stop(A350ClusterCore *cc, A350CoreExit why)
 {
     A350Cluster *cl = cc->cluster;
+    unsigned i;
 
-    cc->stopped = true;
     cc->step = false;
+    cc->event = true;
     cc->why = why;
+    for (i = 0; i < cl->num_cores; i++) {
+        cl->core[i].stopped = true;
+        if (!cl->core[i].parked) {
+            a350_core_kick(cl->core[i].core);
+        }
+    }
     if (cl->debug_hook) {
-        cl->debug_hook(cl->debug_opaque, cc->index);
+        cl->debug_hook(cl->debug_opaque);
     }
 }
 
@@ -394,6 +405,20 @@ static void handle_exit(A350ClusterCore *cc, A350CoreExit why, bool stepped)
     }
 }
 
+/* Outside the lock. */
+static A350CoreExit execute(A350ClusterCore *cc, bool step)
+{
+    A350CoreExit why = step ? a350_core_step(cc->core)
+                            : a350_core_run(cc->core, CORE_SLICE);
+
+    if (why == A350_EXIT_DEBUG &&
+        a350_core_debug_info(cc->core).kind != A350_DEBUG_BREAK) {
+        /* Debuggers expect a watched access to be done when they hear of it. */
+        a350_core_step(cc->core);
+    }
+    return why;
+}
+
 static void *core_thread(void *opaque)
 {
     A350ClusterCore *cc = opaque;
@@ -418,8 +443,7 @@ static void *core_thread(void *opaque)
         cc->parked = cc->wfi = false;
         step = cc->step;
         qemu_mutex_unlock(&cl->lock);
-        why = step ? a350_core_step(cc->core)
-                   : a350_core_run(cc->core, CORE_SLICE);
+        why = execute(cc, step);
         qemu_mutex_lock(&cl->lock);
         handle_exit(cc, why, step);
     }
@@ -461,6 +485,34 @@ void a350_cluster_resume(A350Cluster *cl)
         for (i = 0; i < cl->num_cores; i++) {
             qemu_cond_signal(&cl->core[i].cond);
         }
+    }
+    qemu_mutex_unlock(&cl->lock);
+}
+
+void a350_cluster_debug_stop(A350Cluster *cl)
+{
+    unsigned i;
+
+    qemu_mutex_lock(&cl->lock);
+    for (i = 0; i < cl->num_cores; i++) {
+        cl->core[i].stopped = true;
+        cl->core[i].step = false;
+    }
+    wait_parked(cl);
+    qemu_mutex_unlock(&cl->lock);
+}
+
+void a350_cluster_debug_resume(A350Cluster *cl, unsigned go, unsigned step)
+{
+    unsigned i;
+
+    qemu_mutex_lock(&cl->lock);
+    for (i = 0; i < cl->num_cores; i++) {
+        A350ClusterCore *cc = &cl->core[i];
+
+        cc->stopped = !(go & (1u << i));
+        cc->step = step & (1u << i);
+        qemu_cond_signal(&cc->cond);
     }
     qemu_mutex_unlock(&cl->lock);
 }

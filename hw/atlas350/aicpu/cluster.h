@@ -65,7 +65,8 @@ struct A350ClusterCore {
     bool locked_up;
     bool stopped;                /* by the debugger */
     bool step;                   /* the debugger wants one instruction */
-    A350CoreExit why;            /* last reason the debugger may ask for */
+    bool event;                  /* stopped by itself, not reported yet */
+    A350CoreExit why;            /* its reason */
 
     /* The mailbox and the launch in it. */
     bool valid;                  /* shown, not accepted */
@@ -112,7 +113,8 @@ struct A350Cluster {
     QTAILQ_HEAD(, A350Launch) queue;
     unsigned queued;
     A350ClusterCore core[A350_AICPU_CORES_MAX];
-    void (*debug_hook)(void *opaque, unsigned core);
+    /* A core has stopped by itself (lock held, the core's thread). */
+    void (*debug_hook)(void *opaque);
     void *debug_opaque;
 };
 
@@ -160,6 +162,14 @@ bool a350_cluster_assign(A350ClusterCore *cc);
 /* Drops the lock while the owner is told. */
 void a350_cluster_set_fw_status(A350Cluster *cl, uint32_t status);
 void a350_cluster_wake(A350ClusterCore *cc);
+
+/*
+ * Debugger: stops all cores (the VM goes on); returns when they stand. Core
+ * state and memory may be looked at and changed until _debug_resume, which
+ * lets the cores of mask @go run and those of @step do one instruction.
+ */
+void a350_cluster_debug_stop(A350Cluster *cl);
+void a350_cluster_debug_resume(A350Cluster *cl, unsigned go, unsigned step);
 
 /* ---- page.c ---- */
 bool a350_page_read(A350ClusterCore *cc, uint64_t off, unsigned size,

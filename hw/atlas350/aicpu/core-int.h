@@ -138,6 +138,8 @@ struct A350Core {
     Watch watch[MAX_WATCH];
     unsigned num_watch;
     uint64_t skip_pc;            /* breakpoint to step over, ~0 none */
+    uint64_t stop_pc;            /* where one was reported last, ~0 none */
+    bool skip_watch;
     A350DebugInfo debug;
 };
 

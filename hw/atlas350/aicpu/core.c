@@ -68,7 +68,7 @@ void a350_core_reset(A350Core *c, uint64_t pc)
     c->mtvec = c->mscratch = c->mepc = c->mcause = c->mtval = c->mie = 0;
     c->mcounteren = 0;
     c->instret = c->cycle_off = 0;
-    c->res_addr = c->skip_pc = ~0ull;
+    c->res_addr = c->skip_pc = c->stop_pc = ~0ull;
     qatomic_set(&c->mip, 0);
     qatomic_set(&c->pending, 0);
     memset(c->pmp.addr, 0, sizeof(c->pmp.addr));
@@ -126,7 +126,7 @@ static bool watch_hit(A350Core *c, uint64_t addr, unsigned size, bool write)
 {
     unsigned i;
 
-    if (c->skip_pc == c->pc && c->single) {
+    if (c->skip_watch) {
         return false;            /* the access that was reported already */
     }
     for (i = 0; i < c->num_watch; i++) {
@@ -234,7 +234,8 @@ uint32_t a350_core_fetch_insn(A350Core *c, uint64_t pc)
     return lo | (uint32_t)hi << 16;
 }
 
-void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
+static uint8_t *host_memory(A350Core *c, uint64_t addr, uint64_t size,
+                            unsigned need)
 {
     unsigned i;
 
@@ -243,10 +244,21 @@ void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
 
         if (r->host && addr - r->addr < r->size &&
             r->size - (addr - r->addr) >= size) {
-            return r->host + (addr - r->addr);
+            return (r->access & need) == need ? r->host + (addr - r->addr)
+                                              : NULL;
         }
     }
     return NULL;
+}
+
+void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
+{
+    return host_memory(c, addr, size, 0);
+}
+
+void *a350_core_mem_rw(A350Core *c, uint64_t addr, uint64_t size)
+{
+    return host_memory(c, addr, size, A350_M_W);
 }
 
 /* ---- traps ---- */
@@ -396,9 +408,14 @@ A350CoreExit a350_core_step(A350Core *c)
 
     c->single = true;
     c->skip_pc = c->pc;
+    c->skip_watch = c->stop_pc == c->pc;
+    c->stop_pc = ~0ull;
     ret = run(c, 0);
+    if (ret == A350_EXIT_DEBUG) {
+        c->stop_pc = c->pc;
+    }
     c->skip_pc = ~0ull;
-    c->single = false;
+    c->single = c->skip_watch = false;
     a350_core_flush(c);
     return ret;
 }
@@ -407,12 +424,16 @@ A350CoreExit a350_core_run(A350Core *c, int64_t budget)
 {
     A350CoreExit ret;
 
-    if (c->num_brk || c->num_watch) {
-        /* Step off a breakpoint that was reported already. */
+    if (unlikely(c->stop_pc == c->pc)) {
+        /* Off the breakpoint that was reported already. */
         ret = a350_core_step(c);
         if (ret != A350_EXIT_BUDGET) {
             return ret;
         }
     }
-    return run(c, MAX(budget, 1) - 1);
+    ret = run(c, MAX(budget, 1) - 1);
+    if (ret == A350_EXIT_DEBUG) {
+        c->stop_pc = c->pc;
+    }
+    return ret;
 }

@@ -136,6 +136,8 @@ void a350_core_halt(A350Core *c);
 
 /* Host pointer to memory that any mode may reach, NULL if none or MMIO. */
 void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size);
+/* The same, NULL also if machine mode may not write it. */
+void *a350_core_mem_rw(A350Core *c, uint64_t addr, uint64_t size);
 
 /* Debugging. Sets are small; false when there is no room. */
 bool a350_core_add_break(A350Core *c, uint64_t addr);

@@ -446,6 +446,7 @@ int run_firmware(const RunOptions *o)
         .num_cores = o->cores, .dev_base = A350_DEV_BASE(0),
         .hbm_size = o->hbm_size,
     };
+    RunGdb *gdb = NULL;
     Error *err = NULL;
     int ret = RUN_USAGE;
 
@@ -467,8 +468,17 @@ int run_firmware(const RunOptions *o)
     rc->cl = a350_cluster_new(&cfg, &card_ops, rc);
     qemu_thread_create(&rc->timer, "timer", timer_thread, rc,
                        QEMU_THREAD_JOINABLE);
+    if (o->gdb) {
+        gdb = run_gdb_start(rc, o->gdb);
+    }
     if (boot(rc)) {
+        if (gdb) {
+            run_gdb_wait(gdb);
+        }
         ret = o->script ? run_script(rc, o->script) : run_kernels(rc);
+    }
+    if (gdb) {
+        run_gdb_stop(gdb);
     }
     a350_cluster_pause(rc->cl);
     if (o->stats) {

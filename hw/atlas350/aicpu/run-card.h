@@ -60,6 +60,12 @@ bool run_parse_args(RunCard *rc, const char *text, GByteArray *out);
 /* Prints how a launch ended; true if well. */
 bool run_report(RunCard *rc, RunLaunch *l);
 
+/* run-gdb.c: a server at socket @path; and waits until a debugger has come. */
+typedef struct RunGdb RunGdb;
+RunGdb *run_gdb_start(RunCard *rc, const char *path);
+void run_gdb_wait(RunGdb *rg);
+void run_gdb_stop(RunGdb *rg);
+
 int run_script(RunCard *rc, const char *path); /* run-script.c */
 
 #endif /* HW_ATLAS350_RUN_CARD_H */

@@ -36,6 +36,7 @@ static void copy(char *to, const char *from, unsigned size)
     to[i] = '\0';
 }
 
+__attribute__((noinline))
 static uint32_t spin(unsigned hart, const char *name, int deaf)
 {
     a350_exc_record *e = &exc[hart];
@@ -54,6 +55,7 @@ static uint32_t spin(unsigned hart, const char *name, int deaf)
     return 0x28 << 16 | 4;
 }
 
+__attribute__((noinline))
 static uint32_t execute(unsigned hart, const a350_topic_mbox *m)
 {
     const char *name = (const char *)address(&m->user_data[4]);
