@@ -469,7 +469,8 @@ static bool a350_blocks_init(Atlas350State *s, Error **errp)
     a350_ts_init(c);
     a350_ts_set_other_sqe(c, !strcmp(s->other_sqe, "noop"));
     a350_admin_init(s);
-    return a350_aicpu_init(c, s->firmware ?: "", errp);
+    return a350_aicpu_init(c, s->firmware ?: "", errp) &&
+           a350_aicpu_gdb(c, &s->gdb_chr, errp);
 }
 
 static void a350_leave_fabric(Atlas350State *s)
@@ -627,6 +628,7 @@ static const Property a350_properties[] = {
                      IOThread *),
     DEFINE_PROP_UUID_NODEFAULT("uuid", Atlas350State, uuid),
     DEFINE_PROP_CHR("log", Atlas350State, log_chr),
+    DEFINE_PROP_CHR("aicpu-gdb", Atlas350State, gdb_chr),
 };
 
 static void a350_instance_init(Object *obj)

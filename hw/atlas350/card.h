@@ -15,6 +15,7 @@
 
 #include "qemu/queue.h"
 #include "exec/memattrs.h"
+#include "chardev/char-fe.h"
 #include "hw/atlas350/regs.h"
 #include "hw/atlas350/sqe.h"
 #include "hw/atlas350/ub.h"
@@ -235,6 +236,8 @@ void a350_ts_resume(A350Card *c);
  */
 bool a350_aicpu_init(A350Card *c, const char *firmware, Error **errp);
 void a350_aicpu_destroy(A350Card *c);
+/* Serves GDB at @chr if that is connected to something; after _init. */
+bool a350_aicpu_gdb(A350Card *c, CharBackend *chr, Error **errp);
 /* Registers, SRAM and firmware segments as after power-on. */
 void a350_aicpu_reset(A350Card *c);
 /* Returns when no core executes; and goes on. */

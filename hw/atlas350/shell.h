@@ -66,6 +66,7 @@ struct Atlas350State {
     IOThread *iothread;
     QemuUUID uuid;
     CharBackend log_chr;
+    CharBackend gdb_chr;
 
     IOThread *own_iothread;     /* of the pool, where no iothread= is given */
     VMChangeStateEntry *vmstate_entry;

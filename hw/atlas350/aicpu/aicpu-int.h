@@ -36,6 +36,7 @@ struct A350Aicpu {
     QEMUTimer *timer;            /* of the card's thread */
     bool held;                   /* not started yet */
     bool was_reset;
+    struct A350GdbChr *gdb;      /* NULL without aicpu-gdb= */
 
     /* Migration only. */
     A350SavedCore saved[A350_AICPU_CORES_MAX];
@@ -45,5 +46,8 @@ struct A350Aicpu {
     uint64_t rom_size, r_debug;
     uint8_t *sram;
 };
+
+/* gdb-chr.c: nobody debugs any more. */
+void a350_aicpu_gdb_destroy(A350Aicpu *a);
 
 #endif /* HW_ATLAS350_AICPU_INT_H */

@@ -142,6 +142,7 @@ void a350_aicpu_destroy(A350Card *c)
 {
     A350Aicpu *a = c->aicpu;
 
+    a350_aicpu_gdb_destroy(a);
     c->aicpu = NULL;
     a350_cluster_stop(a->cl);
     /* In the thread it fires in, so that it is not firing. */

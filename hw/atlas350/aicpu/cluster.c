@@ -512,6 +512,8 @@ void a350_cluster_debug_resume(A350Cluster *cl, unsigned go, unsigned step)
 
         cc->stopped = !(go & (1u << i));
         cc->step = step & (1u << i);
+        /* A wfi may end for any reason; so stepping does not hang on one. */
+        cc->wfi &= cc->stopped && !cc->step;
         qemu_cond_signal(&cc->cond);
     }
     qemu_mutex_unlock(&cl->lock);
