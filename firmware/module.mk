@@ -19,7 +19,7 @@ FW_WARN := -O2 -g -Wall -Wextra -Werror '-DFW_VERSION="$(FW_VERSION)"'
 # Machine mode leaves the floating-point registers to the threads.
 FW_MON_CFLAGS := $(if $(FW_TRACE),-DMON_TRACE) -std=gnu11 $(FW_WARN) $(FW_INC) -march=rv64imac_zicsr_zifencei \
     -mabi=lp64 -mcmodel=medany -ffreestanding -fno-builtin -fno-pic \
-    -fno-tree-loop-distribute-patterns -fno-stack-protector -fno-strict-aliasing
+    -I$(S)/firmware/monitor/libc -fno-tree-loop-distribute-patterns -fno-stack-protector -fno-strict-aliasing
 FW_RT_CFLAGS := $(FW_WARN) $(FW_INC) -fPIE -fvisibility=hidden \
     -fno-strict-aliasing -fasynchronous-unwind-tables -fno-omit-frame-pointer \
     -Wno-format-truncation -fno-builtin-malloc -fno-builtin-calloc

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include "hw/atlas350/aicpu.h"
+#include "hw/atlas350/sqe.h"
 
 enum a350_fw_sys {
     A350_SYS_FIRST = 0x3500,
@@ -69,6 +70,13 @@ typedef struct a350_fw_stats {
     uint64_t launches, failures;
     uint32_t cores, restarts;
 } a350_fw_stats;
+
+/* Completion code of a launch that died of @cause: spec/hw/aicpu.md, summary. */
+static inline uint32_t a350_fw_death_code(uint32_t cause)
+{
+    return cause == A350_EXC_TIMEOUT ? A350_AICPU_ERR_TIMEOUT
+                                     : A350_AICPU_ERR_EXCEPTION;
+}
 
 #define A350_FW_MAP_DIRTY 0x4000000  /* mmap: contents need not be zero */
 

@@ -207,7 +207,7 @@ void launch_kill(struct core *c, struct thread *t, bool raw)
     if (raw) {
         mon_log(LOG_ERROR, "kernel %s died and its crash could not be read",
                 t->call.function);
-        launch_end(c, t, A350_AE_TASK_FAIL, &c->exc);
+        launch_end(c, t, a350_fw_death_code(c->exc.cause), &c->exc);
         restart_ask(RESTART_HARD, "a crash could not be handled");
     }
     thread_end(t);

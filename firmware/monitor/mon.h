@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "a350_fw.h"
 
 #define MAX_CORES      A350_AICPU_CORES_MAX
@@ -191,11 +192,6 @@ void fp_save(struct thread *t);
 void fp_load(struct thread *t);
 
 /* text.c */
-void *memcpy(void *dst, const void *src, size_t len);
-void *memset(void *dst, int c, size_t len);
-int memcmp(const void *a, const void *b, size_t len);
-size_t strlen(const char *s);
-int strcmp(const char *a, const char *b);
 void str_copy(char *dst, size_t size, const char *src);
 int fmt_v(char *buf, size_t size, const char *fmt, va_list ap);
 int fmt(char *buf, size_t size, const char *fmt, ...)

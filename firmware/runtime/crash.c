@@ -355,6 +355,7 @@ static const char *const no_memory[] = { "bad_alloc", "out of memory" };
 void rt_crash_entry(a350_fw_crash *crash, void *frame, long level)
 {
     a350_exc_record *rec = &crash->rec;
+    uint32_t code = a350_fw_death_code(rec->cause);
     int tid = gettid();
 
     rt_me.in_kernel = false;
@@ -368,12 +369,12 @@ void rt_crash_entry(a350_fw_crash *crash, void *frame, long level)
         unwind(rec, (uint64_t *)((char *)frame + 128 + 176));
     }
     make_readable(rec);
-    rt_write_result(&rt_me.call, A350_AE_TASK_FAIL, rec);
+    rt_write_result(&rt_me.call, code, rec);
     answer_load(rec);
     locks_recover(tid, pthread_self());
     rt_thread_dtors_forget();
     rt_libs_recover();
     free_memory(rec);
-    rt_sys(A350_SYS_END, A350_AE_TASK_FAIL, (long)rec, 0, 0);
+    rt_sys(A350_SYS_END, code, (long)rec, 0, 0);
     rt_sys(A350_SYS_DIE, 0, 0, 0, 0);
 }
