@@ -24,3 +24,12 @@ $(B)/tests/bench/copy: $(S)/tests/bench/copy.c $(PREFIX)/lib64/libacl_rt.so \
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(PREFIX)/include -o $@ $< -L$(PREFIX)/lib64 \
 	    -Wl,-rpath-link,$(PREFIX)/lib64 -lacl_rt
+
+BENCH_FILES += $(B)/tests/bench/hixl
+
+$(B)/tests/bench/hixl: $(S)/tests/bench/hixl.cc \
+	$(PREFIX)/lib64/libcann_hixl.so | sdk-headers
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -std=c++14 -I$(PREFIX)/include -o $@ $< \
+	    -L$(PREFIX)/lib64 -Wl,-rpath-link,$(PREFIX)/lib64 -lcann_hixl \
+	    -lacl_rt -lpthread
