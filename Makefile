@@ -171,7 +171,7 @@ check-guest: qemu sdk $(GUEST_BINARIES) ## tests in the VM only
 	@$(S)/tests/run --build=$(B) $(RUN_ARGS) guest $(GUEST_TESTS)
 
 .PHONY: bench
-bench: qemu sdk $(BENCHES) $(BENCH_FILES) ## measurements against baselines
+bench: qtests sdk $(BENCHES) $(BENCH_FILES) ## measurements against baselines
 	@$(S)/scripts/bench $(B) $(BENCHES)
 
 .PHONY: docs
