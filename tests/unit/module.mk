@@ -117,3 +117,31 @@ $(B)/tests/unit/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
 	    $(B)/qemu/libqemuutil.a $(B)/qemu/libevent-loop-base.a.p/*.o \
 	    $(B)/qemu/libqom.a.p/*.o $(B)/qemu/libqemuutil.a \
 	    $$(pkg-config --libs glib-2.0 gmodule-2.0) -lm -lpthread
+# The acl headers in every language they are for; the allocator of device
+# memory; kernel files.
+UNIT_TESTS += $(B)/tests/unit/test-acl-layout $(B)/tests/unit/test-acl-heap \
+              $(B)/tests/unit/test-kernel-file
+
+ACL_STANDARDS := 11 14 17 20
+$(B)/tests/unit/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
+	$(wildcard $(S)/include/acl/*.h $(S)/include/acl/error_codes/*.h)
+	@mkdir -p $(@D)
+	for s in $(ACL_STANDARDS); do \
+	    $(CXX) -x c++ -std=c++$$s -Wall -Wextra -Wpedantic -Werror \
+	        -I$(S)/include -fsyntax-only $< || exit 1; \
+	done
+	$(CC) $(CFLAGS) -std=c11 -Wpedantic -I$(S)/include -o $@ $<
+
+$(B)/tests/unit/test-acl-heap: $(S)/tests/unit/test-acl-heap.c \
+	$(S)/guest-lib/card/heap.c $(S)/guest-lib/card/heap.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
+	    -fno-sanitize-recover=undefined -I$(S)/guest-lib/card \
+	    -o $@ $(filter %.c,$^)
+
+$(B)/tests/unit/test-kernel-file: $(S)/tests/unit/test-kernel-file.c \
+	$(S)/guest-lib/acl/kernel_file.c $(S)/guest-lib/acl/kernel_file.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
+	    -fno-sanitize-recover=undefined -I$(S)/guest-lib/acl \
+	    -o $@ $(filter %.c,$^) -ljansson -lz
