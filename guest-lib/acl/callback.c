@@ -33,8 +33,8 @@ typedef struct queue {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_cond = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t poll_cond = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t report_cond = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t idle_cond = PTHREAD_COND_INITIALIZER;
 static queue work, reports, polls;
 static cb_item *running[64];     /* what threads are in right now */
 static unsigned workers, idle_workers;
@@ -97,7 +97,6 @@ static void run(cb_item *it)
         running[i] = NULL;
     }
     finish(it);
-    pthread_cond_broadcast(&idle_cond);
 }
 
 static void *worker(void *opaque)
@@ -163,7 +162,7 @@ static void *poller(void *opaque)
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!polls.first) {
-            pthread_cond_wait(&work_cond, &lock);
+            pthread_cond_wait(&poll_cond, &lock);
         }
         for (prev = NULL, it = polls.first; it;
              it = prev ? prev->next : polls.first) {
@@ -192,7 +191,7 @@ void callback_cqe(void *cookie)
         if (!poller_on) {
             poller_on = thread_start(poller);
         }
-        pthread_cond_broadcast(&work_cond);
+        pthread_cond_signal(&poll_cond);
     } else if (it->thread) {
         put(&reports, it);
         pthread_cond_broadcast(&report_cond);

@@ -232,13 +232,11 @@ static int wait_state(a350_sq *q, uint64_t seq, uint32_t errors,
     if (q->errors != errors) {
         return a350_fail(-EIO, "queue %u: an entry failed", q->id);
     }
-    if (q->done >= seq) {
-        return 0;
-    }
+    /* A reset makes everything look done, so it comes first. */
     if (q->resets != resets) {
         return a350_fail(-ECANCELED, "queue %u was reset", q->id);
     }
-    return 1;
+    return q->done < seq;
 }
 
 static unsigned cq_drain(a350_card *c);
