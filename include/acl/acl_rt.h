@@ -657,18 +657,46 @@ typedef enum aclrtDevResLimitType {
  * ends acl's own services only; devices, streams and memory live on.
  */
 
+/*
+ * @configPath: NULL or a JSON file, which is checked and otherwise ignored.
+ * A file that differs from the first one after a finalise: 100000.
+ */
 ACL_FUNC_VISIBILITY aclError aclInit(const char *configPath);
+
+/* Succeeds without an init too; a second call returns 100037. */
 ACL_FUNC_VISIBILITY aclError aclFinalize(void);
+
+/*
+ * Takes one reference back and finalises at the last; *refCount: what is left.
+ */
 ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t *refCount);
+
+/*
+ * Why the last failing call of this thread failed, with a message number.
+ * Reading clears it: NULL when there is nothing new. Valid until the next call
+ * in this thread.
+ */
 ACL_FUNC_VISIBILITY const char *aclGetRecentErrMsg(void);
+
+/* Code of the last failing call of this thread; level 0 only. */
 ACL_FUNC_VISIBILITY aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
+
+/* The same, and clears it. */
 ACL_FUNC_VISIBILITY aclError aclrtGetLastError(aclrtLastErrLevel level);
+
+/* Version of a package ("runtime", "hcomm", …), at most 128 bytes. */
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char *pkgName,
     char *versionStr);
+
+/* The same as a number: major * 10^7 + minor * 10^5 + patch * 10^3. */
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionNum(char *pkgName,
     int32_t *versionNum);
+
+/* Version of this interface: ACL_MAJOR_VERSION and its kin. */
 ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t *majorVersion,
     int32_t *minorVersion, int32_t *patchVersion);
+
+/* ACL_HOST. */
 ACL_FUNC_VISIBILITY aclError aclrtGetRunMode(aclrtRunMode *runMode);
 
 /*
@@ -679,48 +707,97 @@ ACL_FUNC_VISIBILITY aclError aclrtGetRunMode(aclrtRunMode *runMode);
  * position on the bus. A process has a card for itself; its threads share it.
  */
 
+/*
+ * Opens the card for the process if need be, makes its primary context
+ * current in this thread, counts. Needs no aclInit. 107001: bad id; 207004:
+ * the card is not usable; 207006: another process has it.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
+
+/*
+ * Counts down; at 0 waits for the work of the primary context and gives the
+ * card back, device memory included. 507007: the device is not set.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
+
+/* The same at once, whatever the count; queued work is dropped. */
 ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
+
+/* Device of the current context; 107002 if there is none. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDevice(int32_t *deviceId);
+
+/* Visible cards. Needs nothing before it; 0 is no error. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceCount(uint32_t *count);
+
+/* Waits for all streams of the current context. */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDevice(void);
+
+/* @timeout: ms, -1 for ever; 507046 when it is over. */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDeviceWithTimeout(
     int32_t timeout);
+
+/*
+ * A device that is not open in this process is opened for the moment.
+ * 207000: the attribute is about cores that the card does not have.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceInfo(uint32_t deviceId,
     aclrtDevAttr attr, int64_t *value);
+
+/* Answers ACL_DEV_FEATURE_NOT_SUPPORT for both features. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceCapability(int32_t deviceId,
     aclrtDevFeatureType devFeatureType, int32_t *value);
 ACL_FUNC_VISIBILITY aclError aclrtQueryDeviceStatus(int32_t deviceId,
     aclrtDeviceStatus *deviceStatus);
+
+/*
+ * Drops the work of all streams of the device; call-backs run before and
+ * after it (aclrtSetDeviceTaskAbortCallback).
+ */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceTaskAbort(int32_t deviceId,
     uint32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetUuid(int32_t deviceId,
     aclrtUuid *uuid);
+
+/* "0000:01:00.0"; @len: at least 13. */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetPCIBusId(int32_t deviceId,
     char *pciBusId, int32_t len);
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetByPCIBusId(const char *pciBusId,
     int32_t *deviceId);
+
+/* ACL_RT_DEVS_TOPOLOGY_HCCS for two cards, 0 for one and the same. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDevicesTopo(uint32_t deviceId,
     uint32_t otherDeviceId, uint64_t *value);
+
+/* Conversions between the three kinds of id. */
 ACL_FUNC_VISIBILITY aclError aclrtGetLogicDevIdByUserDevId(
     const int32_t userDevid, int32_t *const logicDevId);
 ACL_FUNC_VISIBILITY aclError aclrtGetUserDevIdByLogicDevId(
     const int32_t logicDevId, int32_t *const userDevid);
 ACL_FUNC_VISIBILITY aclError aclrtGetLogicDevIdByPhyDevId(
     const int32_t phyDevId, int32_t *const logicDevId);
+
+/* Takes a user id, as programs use it. */
 ACL_FUNC_VISIBILITY aclError aclrtGetPhyDevIdByLogicDevId(
     const int32_t logicDevId, int32_t *const phyDevId);
 ACL_FUNC_VISIBILITY aclError aclrtGetUserDevIdByPhyDevId(
     const int32_t phyDevId, int32_t *const userDevId);
 ACL_FUNC_VISIBILITY aclError aclrtGetPhyDevIdByUserDevId(
     const int32_t userDevId, int32_t *const phyDevId);
+
+/* Only ACL_RT_OVERFLOW_MODE_INFNAN on this chip; 0 returns 207000. */
 ACL_FUNC_VISIBILITY aclError aclrtSetDeviceSatMode(
     aclrtFloatOverflowMode mode);
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceSatMode(
     aclrtFloatOverflowMode *mode);
+
+/* 1 for any two cards of the machine. */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer,
     int32_t deviceId, int32_t peerDeviceId);
+
+/*
+ * From the current device towards @peerDeviceId; flags 0. Copies between two
+ * devices need it in one direction.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId,
     uint32_t flags);
 ACL_FUNC_VISIBILITY aclError aclrtDeviceDisablePeerAccess(
@@ -728,15 +805,27 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceDisablePeerAccess(
 ACL_FUNC_VISIBILITY aclError aclrtDevicePeerAccessStatus(int32_t deviceId,
     int32_t peerDeviceId, int32_t *status);
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetBareTgid(int32_t *pid);
+
+/* 7 (least) and 0 (greatest); either pointer may be NULL. */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(
     int32_t *leastPriority, int32_t *greatestPriority);
+
+/* 207000: the card does not measure it. */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceUtilizationRate(int32_t deviceId,
     aclrtUtilizationInfo *utilizationInfo);
+
+/* Default limit of waits for events, seconds; 0 waits for ever. */
 ACL_FUNC_VISIBILITY aclError aclrtSetOpWaitTimeout(uint32_t timeout);
+
+/* Default limit of kernels, seconds; 0 restores 1091 s. */
 ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout);
+
+/* Microseconds; *actualTimeout is what the card can count. */
 ACL_FUNC_VISIBILITY aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout,
     uint64_t *actualTimeout);
+
+/* Unit of kernel limits, microseconds; the longest is 254 units. */
 ACL_FUNC_VISIBILITY aclError aclrtGetOpTimeOutInterval(uint64_t *interval);
 ACL_FUNC_VISIBILITY aclError aclrtGetOpExecuteTimeout(
     uint32_t *const timeoutMs);
@@ -745,13 +834,20 @@ ACL_FUNC_VISIBILITY aclError aclrtGetOpExecuteTimeout(
  * ---- Contexts ----
  */
 
+/* Makes it current in this thread; it has a default stream of its own. */
 ACL_FUNC_VISIBILITY aclError aclrtCreateContext(aclrtContext *context,
     int32_t deviceId);
+
+/* With its streams; not for the primary context. */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyContext(aclrtContext context);
 ACL_FUNC_VISIBILITY aclError aclrtSetCurrentContext(aclrtContext context);
+
+/* 107002 if this thread has none. */
 ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext *context);
 ACL_FUNC_VISIBILITY aclError aclrtCtxGetCurrentDefaultStream(
     aclrtStream *stream);
+
+/* @flags must be NULL; *active: 1 while the device is set. */
 ACL_FUNC_VISIBILITY aclError aclrtGetPrimaryCtxState(int32_t deviceId,
     uint32_t *flags, int32_t *active);
 ACL_FUNC_VISIBILITY aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt,
@@ -771,33 +867,61 @@ ACL_FUNC_VISIBILITY aclError aclrtSetSysParamOpt(aclSysParamOpt opt,
  * A count of 0 succeeds and does nothing; destMax < count is 107000.
  */
 
+/*
+ * At least 64-byte aligned; 2 MiB aligned in huge pages (HUGE_ONLY, and
+ * HUGE_FIRST from 1 MiB). Contents undefined. 207001: no room.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtMalloc(void ** devPtr, size_t size,
     aclrtMemMallocPolicy policy);
 ACL_FUNC_VISIBILITY aclError aclrtMallocAlign32(void ** devPtr, size_t size,
     aclrtMemMallocPolicy policy);
 ACL_FUNC_VISIBILITY aclError aclrtMallocCached(void ** devPtr, size_t size,
     aclrtMemMallocPolicy policy);
+
+/* @cfg may be NULL. DEVICE_ID must be the current device. */
 ACL_FUNC_VISIBILITY aclError aclrtMallocWithCfg(void ** devPtr, size_t size,
     aclrtMemMallocPolicy policy, aclrtMallocConfig *cfg);
 ACL_FUNC_VISIBILITY aclError aclrtMallocForTaskScheduler(void ** devPtr,
     size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig *cfg);
+
+/* Does not wait for running work; any context, or none, may be current. */
 ACL_FUNC_VISIBILITY aclError aclrtFree(void *devPtr);
+
+/* Waits for the streams of the current context first. */
 ACL_FUNC_VISIBILITY aclError aclrtFreeWithDevSync(void *devPtr);
+
+/*
+ * Pinned and visible to all cards; 64-byte aligned, from 4 KiB page aligned.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtMallocHost(void ** hostPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtMallocHostWithCfg(void ** ptr, uint64_t size,
     aclrtMallocConfig *cfg);
 ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void *hostPtr);
 ACL_FUNC_VISIBILITY aclError aclrtFreeHostWithDevSync(void *hostPtr);
+
+/*
+ * Synchronous; direction by the addresses. Ranges that run past the end of
+ * their block are refused. 507899: two devices that are not peers.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy(void *dst, size_t destMax,
     const void *src, size_t count, aclrtMemcpyKind kind);
+
+/*
+ * Pageable host memory is copied within the call where the stream is the
+ * source, and staged where it is the destination; host to host: 207000.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void *dst, size_t destMax,
     const void *src, size_t count, aclrtMemcpyKind kind, aclrtStream stream);
+
+/* @height rows of @width bytes. */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy2d(void *dst, size_t dpitch,
     const void *src, size_t spitch, size_t width, size_t height,
     aclrtMemcpyKind kind);
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch,
     const void *src, size_t spitch, size_t width, size_t height,
     aclrtMemcpyKind kind, aclrtStream stream);
+
+/* *failIndex: item that failed, SIZE_MAX for none or all. */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyBatch(void ** dsts, size_t *destMaxs,
     void ** srcs, size_t *sizes, size_t numBatches,
     aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs,
@@ -806,36 +930,61 @@ ACL_FUNC_VISIBILITY aclError aclrtMemcpyBatchAsync(void ** dsts,
     size_t *destMaxs, void ** srcs, size_t *sizes, size_t numBatches,
     aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs,
     size_t *failIndex, aclrtStream stream);
+
+/* Low byte of @value; device or host memory. */
 ACL_FUNC_VISIBILITY aclError aclrtMemset(void *devPtr, size_t maxCount,
     int32_t value, size_t count);
 ACL_FUNC_VISIBILITY aclError aclrtMemsetAsync(void *devPtr, size_t maxCount,
     int32_t value, size_t count, aclrtStream stream);
+
+/* Nothing is cached between host and card: a memory barrier. */
 ACL_FUNC_VISIBILITY aclError aclrtMemFlush(void *devPtr, size_t size);
 ACL_FUNC_VISIBILITY aclError aclrtMemInvalidate(void *devPtr, size_t size);
+
+/* Bytes of device memory of the current device; 0 for DDR attributes. */
 ACL_FUNC_VISIBILITY aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free,
     size_t *total);
+
+/* One entry, "APP", for the whole process. */
 ACL_FUNC_VISIBILITY aclError aclrtGetMemUsageInfo(int32_t deviceId,
     aclrtMemUsageInfo *memUsageInfo, size_t inputNum, size_t *outputNum);
+
+/* HOST means pinned or registered, other host memory is UNREGISTERED. */
 ACL_FUNC_VISIBILITY aclError aclrtPointerGetAttributes(const void *ptr,
     aclrtPtrAttributes *attributes);
+
+/* @ptr 4 KiB aligned; *devPtr is @ptr. 507910: already registered. */
 ACL_FUNC_VISIBILITY aclError aclrtHostRegister(void *ptr, uint64_t size,
     aclrtHostRegisterType type, void ** devPtr);
 ACL_FUNC_VISIBILITY aclError aclrtHostRegisterV2(void *ptr, uint64_t size,
     uint32_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtHostGetDevicePointer(void *pHost,
     void ** pDevice, uint32_t flag);
+
+/* 507911: not registered. */
 ACL_FUNC_VISIBILITY aclError aclrtHostUnregister(void *ptr);
 ACL_FUNC_VISIBILITY aclError aclrtHostMemMapCapabilities(uint32_t deviceId,
     aclrtHacType hacType, aclrtHostMemMapCapability *capabilities);
+
+/* The block around @ptr. */
 ACL_FUNC_VISIBILITY aclError aclrtMemGetAddressRange(void *ptr, void ** pbase,
     size_t *psize);
 ACL_FUNC_VISIBILITY aclError aclrtMemP2PMap(void *devPtr, size_t size,
     int32_t dstDevId, uint64_t flags);
+
+/*
+ * dst[i] = dst[i] op src[i], @count in bytes, both in device memory. Sum, max,
+ * min of int8, int16, int32, float16, float, bfloat16; others 207000.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtReduceAsync(void *dst, const void *src,
     uint64_t count, aclrtReduceKind kind, aclDataType type, aclrtStream stream,
     void *reserve);
+
+/* 64 bits at an address of the stream's device, 8-byte aligned. */
 ACL_FUNC_VISIBILITY aclError aclrtValueWrite(void *devAddr, uint64_t value,
     uint32_t flag, aclrtStream stream);
+
+/* The stream waits until the comparison holds; the host looks at the value. */
 ACL_FUNC_VISIBILITY aclError aclrtValueWait(void *devAddr, uint64_t value,
     uint32_t flag, aclrtStream stream);
 
@@ -847,19 +996,30 @@ ACL_FUNC_VISIBILITY aclError aclrtValueWait(void *devAddr, uint64_t value,
  * they are mapped or at the latest when they are exported.
  */
 
+/* alignment 0, expectPtr NULL, flags 0 or 1. Takes the memory at once. */
 ACL_FUNC_VISIBILITY aclError aclrtReserveMemAddress(void ** virPtr,
     size_t size, size_t alignment, void *expectPtr, uint64_t flags);
+
+/* 207000. */
 ACL_FUNC_VISIBILITY aclError aclrtReserveMemAddressNoUCMemory(void ** virPtr,
     size_t size, size_t alignment, void *expectPtr, uint64_t flags);
+
+/* After everything in it is unmapped. */
 ACL_FUNC_VISIBILITY aclError aclrtReleaseMemAddress(void *virPtr);
+
+/* @size: a multiple of the granularity; memory of the host: 207000. */
 ACL_FUNC_VISIBILITY aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle,
     size_t size, const aclrtPhysicalMemProp *prop, uint64_t flags);
 ACL_FUNC_VISIBILITY aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
+
+/* All of the handle at the start of a range of the same device; offset 0. */
 ACL_FUNC_VISIBILITY aclError aclrtMapMem(void *virPtr, size_t size,
     size_t offset, aclrtDrvMemHandle handle, uint64_t flags);
 ACL_FUNC_VISIBILITY aclError aclrtUnmapMem(void *virPtr);
 ACL_FUNC_VISIBILITY aclError aclrtMemMapNoAccess(void *virPtr, size_t size,
     size_t offset, aclrtDrvMemHandle handle, uint64_t flags);
+
+/* READWRITE only. */
 ACL_FUNC_VISIBILITY aclError aclrtMemSetAccess(void *virPtr, size_t size,
     aclrtMemAccessDesc *desc, size_t count);
 ACL_FUNC_VISIBILITY aclError aclrtMemGetAccess(void *virPtr,
@@ -867,6 +1027,8 @@ ACL_FUNC_VISIBILITY aclError aclrtMemGetAccess(void *virPtr,
 ACL_FUNC_VISIBILITY aclError aclrtMemGetAllocationGranularity(
     aclrtPhysicalMemProp *prop, aclrtMemGranularityOptions option,
     size_t *granularity);
+
+/* These return 207000: a card belongs to one process. */
 ACL_FUNC_VISIBILITY aclError aclrtMemExportToShareableHandle(
     aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
     uint64_t *shareableHandle);
@@ -896,8 +1058,11 @@ ACL_FUNC_VISIBILITY aclError aclrtMemGetAllocationPropertiesFromHandle(
  * return ACL_ERROR_RT_FEATURE_NOT_SUPPORT (207000).
  */
 
+/* @len: at least 65. */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size,
     char *key, size_t len, uint64_t flags);
+
+/* A key of this process gives the same address; of another one 207000. */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportByKey(void ** devPtr,
     const char *key, uint64_t flags);
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemClose(const char *key);
@@ -923,26 +1088,52 @@ ACL_FUNC_VISIBILITY aclError aclrtIpcOpenEventHandle(
  * NULL names the default stream of the current context.
  */
 
+/* 207008: 1984 streams are the most a device has. */
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream *stream);
+
+/*
+ * Priority 0 (highest) to 7; flags ACL_STREAM_*. Synchronising a PERSISTENT,
+ * CPU_SCHEDULE or DEVICE_USE_ONLY stream returns at once.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream *stream,
     uint32_t priority, uint32_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamV2(aclrtStream *stream,
     const aclrtStreamConfigHandle *handle);
+
+/* Waits for its work, unless the stream has failed. */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
+
+/* Drops its work. */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
+
+/*
+ * Returns the first failure of the stream since it was last reported, at
+ * once, with the reason in aclGetRecentErrMsg.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStream(aclrtStream stream);
+
+/* @timeout: ms, more than 0, or -1; 507046 names what the stream waits for. */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(
     aclrtStream stream, int32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream,
     aclrtStreamStatus *status);
+
+/* Number of its queue on the card. */
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetId(aclrtStream stream,
     int32_t *streamId);
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetPriority(aclrtStream stream,
     uint32_t *priority);
 ACL_FUNC_VISIBILITY aclError aclrtStreamGetFlags(aclrtStream stream,
     uint32_t *flags);
+
+/*
+ * Once per stream. ACL_STOP_ON_FAILURE: what follows a failure is not run, and
+ * every later call on the stream returns its code (until aclrtStreamAbort).
+ */
 ACL_FUNC_VISIBILITY aclError aclrtSetStreamFailureMode(aclrtStream stream,
     uint64_t mode);
+
+/* Drops what is queued; who waits gets 107023; the stream stays usable. */
 ACL_FUNC_VISIBILITY aclError aclrtStreamAbort(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtStreamStop(aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtGetStreamAvailableNum(uint32_t *streamCount);
@@ -950,8 +1141,12 @@ ACL_FUNC_VISIBILITY aclError aclrtSetStreamAttribute(aclrtStream stream,
     aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value);
 ACL_FUNC_VISIBILITY aclError aclrtGetStreamAttribute(aclrtStream stream,
     aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value);
+
+/* Waits for the latest record at the time of the call. */
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream,
     aclrtEvent event);
+
+/* @timeout: ms, rounded up to seconds; 0: the default. */
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEventWithTimeout(
     aclrtStream stream, aclrtEvent event, int32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEventWithFlag(aclrtStream stream,
@@ -967,9 +1162,17 @@ ACL_FUNC_VISIBILITY aclError aclrtGetStreamOverflowSwitch(aclrtStream stream,
  * Time stamps come from the card's clock, in ns.
  */
 
+/* For recording, waiting and time. */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEvent(aclrtEvent *event);
+
+/*
+ * Flags 0x10 and 0x20 only alone. Only SYNC and EXTERNAL events may be waited
+ * for before their first record. 207007: 65536 events on the device.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventWithFlag(aclrtEvent *event,
     uint32_t flag);
+
+/* Waiting before the first record succeeds and does not wait. */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventExWithFlag(aclrtEvent *event,
     uint32_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
@@ -977,19 +1180,33 @@ ACL_FUNC_VISIBILITY aclError aclrtRecordEvent(aclrtEvent event,
     aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtRecordEventWithFlag(aclrtEvent event,
     aclrtStream stream, uint32_t flag);
+
+/*
+ * Queued. Without effect on aclrtCreateEvent's; 207000 where it is not allowed.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtResetEvent(aclrtEvent event,
     aclrtStream stream);
+
+/* 0 is complete. */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEvent(aclrtEvent event,
     aclrtEventStatus *status);
+
+/* 1 is complete. */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventStatus(aclrtEvent event,
     aclrtEventRecordedStatus *status);
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventWaitStatus(aclrtEvent event,
     aclrtEventWaitStatus *status);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEvent(aclrtEvent event);
+
+/* @timeout: ms, more than 0, or -1; 507047 when it is over. */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event,
     int32_t timeout);
+
+/* Both complete, else 107006; end before start: 107007. */
 ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float *ms,
     aclrtEvent startEvent, aclrtEvent endEvent);
+
+/* Microseconds of the card's clock. */
 ACL_FUNC_VISIBILITY aclError aclrtEventGetTimestamp(aclrtEvent event,
     uint64_t *timestamp);
 ACL_FUNC_VISIBILITY aclError aclrtGetEventId(aclrtEvent event,
@@ -1003,20 +1220,29 @@ ACL_FUNC_VISIBILITY aclError aclrtGetEventAvailNum(uint32_t *eventCount);
  * ever.
  */
 
+/* flag 0 or ACL_NOTIFY_DEVICE_USE_ONLY. 207009: none left. */
 ACL_FUNC_VISIBILITY aclError aclrtCreateNotify(aclrtNotify *notify,
     uint64_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtDestroyNotify(aclrtNotify notify);
+
+/* Sets the bit; twice without a wait between is once. */
 ACL_FUNC_VISIBILITY aclError aclrtRecordNotify(aclrtNotify notify,
     aclrtStream stream);
+
+/* @timeout: seconds, 0 for ever; 107020 at the next synchronisation. */
 ACL_FUNC_VISIBILITY aclError aclrtWaitAndResetNotify(aclrtNotify notify,
     aclrtStream stream, uint32_t timeout);
 ACL_FUNC_VISIBILITY aclError aclrtGetNotifyId(aclrtNotify notify,
     uint32_t *notifyId);
+
+/* At once, not in a stream. */
 ACL_FUNC_VISIBILITY aclError aclrtNotifyBatchReset(aclrtNotify *notifies,
     size_t num);
 ACL_FUNC_VISIBILITY aclError aclrtCntNotifyCreate(aclrtCntNotify *cntNotify,
     uint64_t flag);
 ACL_FUNC_VISIBILITY aclError aclrtCntNotifyDestroy(aclrtCntNotify cntNotify);
+
+/* Set, add, or, and. */
 ACL_FUNC_VISIBILITY aclError aclrtCntNotifyRecord(aclrtCntNotify cntNotify,
     aclrtStream stream, aclrtCntNotifyRecordInfo *info);
 ACL_FUNC_VISIBILITY aclError aclrtCntNotifyWaitWithTimeout(
@@ -1031,15 +1257,24 @@ ACL_FUNC_VISIBILITY aclError aclrtCntNotifyGetId(aclrtCntNotify cntNotify,
  * ---- Callbacks ----
  */
 
+/* @threadId: pthread_self() of the thread that calls aclrtProcessReport. */
 ACL_FUNC_VISIBILITY aclError aclrtSubscribeReport(uint64_t threadId,
     aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclrtUnSubscribeReport(uint64_t threadId,
     aclrtStream stream);
+
+/* BLOCK: the stream waits for its end. 107015: nobody is subscribed. */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchCallback(aclrtCallback fn,
     void *userData, aclrtCallbackBlockType blockType, aclrtStream stream);
+
+/* Runs one call-back; @timeout ms, -1 for ever; 507012 when none came. */
 ACL_FUNC_VISIBILITY aclError aclrtProcessReport(int32_t timeout);
+
+/* The stream waits for its end. Does not mix with subscriptions: 107011. */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchHostFunc(aclrtStream stream,
     aclrtHostFunc fn, void *args);
+
+/* Called by the thread that meets a failure; NULL takes it away. */
 ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(
     aclrtExceptionInfoCallback callback);
 ACL_FUNC_VISIBILITY aclError aclrtExceptionInfoCallbackRegister(
@@ -1070,17 +1305,31 @@ ACL_FUNC_VISIBILITY aclError aclrtSetDeviceTaskAbortCallback(
  * in a shared object for riscv64. args points to the parameters, packed.
  */
 
+/*
+ * cpuKernelMode 0 (JSON; the library is found beside it, in ../kernel or in the
+ * packages of conf/ascend_package_load.ini) or 1 (JSON and library of the same
+ * name). Needs no device; the handle serves all.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtBinaryLoadFromFile(const char *binPath,
     aclrtBinaryLoadOptions *options, aclrtBinHandle *binHandle);
+
+/* cpuKernelMode 2: the library itself, copied. */
 ACL_FUNC_VISIBILITY aclError aclrtBinaryLoadFromData(const void *data,
     size_t length, const aclrtBinaryLoadOptions *options,
     aclrtBinHandle *binHandle);
+
+/* AI-core binaries; loading them returns 207000. */
 ACL_FUNC_VISIBILITY aclrtBinary aclrtCreateBinary(const void *data,
     size_t dataLen);
 ACL_FUNC_VISIBILITY aclError aclrtBinaryLoad(const aclrtBinary binary,
     aclrtBinHandle *binHandle);
 ACL_FUNC_VISIBILITY aclError aclrtDestroyBinary(aclrtBinary binary);
 ACL_FUNC_VISIBILITY aclError aclrtBinaryUnLoad(aclrtBinHandle binHandle);
+
+/*
+ * Binds the function to the current device, once per device. 107000: no such
+ * operator. A library or function that is missing fails the launch (507018).
+ */
 ACL_FUNC_VISIBILITY aclError aclrtBinaryGetFunction(
     const aclrtBinHandle binHandle, const char *kernelName,
     aclrtFuncHandle *funcHandle);
@@ -1088,6 +1337,8 @@ ACL_FUNC_VISIBILITY aclError aclrtBinaryGetFunctionByEntry(
     aclrtBinHandle binHandle, uint64_t funcEntry, aclrtFuncHandle *funcHandle);
 ACL_FUNC_VISIBILITY aclError aclrtBinaryGetDevAddress(
     const aclrtBinHandle binHandle, void ** binAddr, size_t *binSize);
+
+/* For binaries of mode 2: @funcName is the C symbol. */
 ACL_FUNC_VISIBILITY aclError aclrtRegisterCpuFunc(const aclrtBinHandle handle,
     const char *funcName, const char *kernelName, aclrtFuncHandle *funcHandle);
 ACL_FUNC_VISIBILITY aclError aclrtGetFunctionName(aclrtFuncHandle funcHandle,
@@ -1095,6 +1346,8 @@ ACL_FUNC_VISIBILITY aclError aclrtGetFunctionName(aclrtFuncHandle funcHandle,
 ACL_FUNC_VISIBILITY aclError aclrtGetFunctionAttribute(
     aclrtFuncHandle funcHandle, aclrtFuncAttribute attrType,
     int64_t *attrValue);
+
+/* One object per thread, reset by each call; nothing to free. */
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsInit(aclrtFuncHandle funcHandle,
     aclrtArgsHandle *argsHandle);
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsInitByUserMem(
@@ -1104,6 +1357,8 @@ ACL_FUNC_VISIBILITY aclError aclrtKernelArgsGetMemSize(
     aclrtFuncHandle funcHandle, size_t userArgsSize, size_t *actualArgsSize);
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsGetHandleMemSize(
     aclrtFuncHandle funcHandle, size_t *memSize);
+
+/* Bytes are copied now; at most 128 parameters, 64 KiB in all. */
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsAppend(aclrtArgsHandle argsHandle,
     void *param, size_t paramSize, aclrtParamHandle *paramHandle);
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsAppendPlaceHolder(
@@ -1116,15 +1371,25 @@ ACL_FUNC_VISIBILITY aclError aclrtKernelArgsParaUpdate(
     size_t paramSize);
 ACL_FUNC_VISIBILITY aclError aclrtKernelArgsFinalize(
     aclrtArgsHandle argsHandle);
+
+/*
+ * Asynchronous; the arguments are copied. @cfg may be NULL, @reserve must be.
+ * Limit: TIMEOUT in seconds (0 none), 1091 s if not given, counted in units of
+ * 4.3 s. Failures: 507018 (crash or result other than 0), 507017 (time).
+ */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchKernelWithConfig(
     aclrtFuncHandle funcHandle, uint32_t numBlocks, aclrtStream stream,
     aclrtLaunchKernelCfg *cfg, aclrtArgsHandle argsHandle, void *reserve);
 ACL_FUNC_VISIBILITY aclError aclrtLaunchKernel(aclrtFuncHandle funcHandle,
     uint32_t numBlocks, const void *argsData, size_t argsSize,
     aclrtStream stream);
+
+/* Arguments in device memory, read in the stream's order. */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchKernelV2(aclrtFuncHandle funcHandle,
     uint32_t numBlocks, const void *argsData, size_t argsSize,
     aclrtLaunchKernelCfg *cfg, aclrtStream stream);
+
+/* Place-holders: 8-byte pointers set to where their data lies. */
 ACL_FUNC_VISIBILITY aclError aclrtLaunchKernelWithHostArgs(
     aclrtFuncHandle funcHandle, uint32_t numBlocks, aclrtStream stream,
     aclrtLaunchKernelCfg *cfg, void *hostArgs, size_t argsSize,
@@ -1138,18 +1403,28 @@ ACL_FUNC_VISIBILITY aclError aclrtGetThreadLastTaskId(uint32_t *taskId);
  * executing the graph submits it again.
  */
 
+/*
+ * Not on a default stream (107031). A stream that waits for an event of the
+ * capture becomes part of it.
+ */
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureBegin(aclrtStream stream,
     aclmdlRICaptureMode mode);
+
+/* On the stream it was begun on, and by the same thread unless RELAXED. */
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureEnd(aclrtStream stream,
     aclmdlRI *modelRI);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureGetInfo(aclrtStream stream,
     aclmdlRICaptureStatus *status, aclmdlRI *modelRI);
 ACL_FUNC_VISIBILITY aclError aclmdlRICaptureThreadExchangeMode(
     aclmdlRICaptureMode *mode);
+
+/* Runs what was captured, in the order of submission. */
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecuteAsync(aclmdlRI modelRI,
     aclrtStream stream);
 ACL_FUNC_VISIBILITY aclError aclmdlRIExecute(aclmdlRI modelRI,
     int32_t timeout);
+
+/* Waits for its last execution. */
 ACL_FUNC_VISIBILITY aclError aclmdlRIDestroy(aclmdlRI modelRI);
 
 /* Cores a kernel of the calling thread may use: 0, the card has none. */

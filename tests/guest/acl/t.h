@@ -38,6 +38,12 @@ static int t_failed, t_passed;
     } while (0)
 #define OK(call)        CODE(call, ACL_SUCCESS)
 
+/* Output comes line by line, so that a hang shows where it is. */
+__attribute__((constructor)) static void t_start(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 static inline int t_end(const char *name)
 {
     printf("%s: %d checks passed, %d failed\n", name, t_passed, t_failed);
