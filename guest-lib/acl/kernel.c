@@ -2,7 +2,8 @@
 /*
  * Kernel binaries and functions. A binary serves all devices; a function is
  * bound to a device by aclrtBinaryGetFunction, which sends its library there
- * (spec/api/acl-runtime.md §14). Equal contents are sent to a card once.
+ * (spec/api/acl-runtime.md §14), or by its first launch there. Equal contents
+ * are sent to a card once.
  *
  * A library or function that is not found does not fail the look-up but the
  * launch, as on the real card; unlike there, the launch itself says so.
@@ -366,21 +367,29 @@ static aclError func_bind(const char *func, kfunc *f, acl_dev *d)
     }
     free(b->error);
     b->error = error;
-    b->generation = d->generation;
+    __atomic_store_n(&b->generation, d->generation, __ATOMIC_RELEASE);
     if (error) {
         a350_log_host(3, "RUNTIME", "%s", error);
     }
     return ACL_SUCCESS;
 }
 
+/*
+ * Programs keep one handle for all devices (spec/api/examples.md §6), so the
+ * first launch on a device binds what was got on another one.
+ */
 aclError func_bound(const char *func, kfunc *f, acl_dev *d, kbind **out)
 {
     kbind *b = &f->bind[d->id];
+    aclError rc;
 
-    if (b->generation != d->generation) {
-        return acl_fail(func, ACL_ERROR_RT_INVALID_HANDLE, "function %s is not "
-                        "bound to device %d: call aclrtBinaryGetFunction while "
-                        "that device is current", f->op, d->id);
+    if (__atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) != d->generation) {
+        pthread_mutex_lock(&f->bin->lock);
+        rc = func_bind(func, f, d);
+        pthread_mutex_unlock(&f->bin->lock);
+        if (rc) {
+            return rc;
+        }
     }
     if (b->error) {
         return acl_fail(func, ACL_ERROR_RT_AICPU_EXCEPTION, "%s", b->error);

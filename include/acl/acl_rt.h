@@ -1327,7 +1327,8 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyBinary(aclrtBinary binary);
 ACL_FUNC_VISIBILITY aclError aclrtBinaryUnLoad(aclrtBinHandle binHandle);
 
 /*
- * Binds the function to the current device, once per device. 107000: no such
+ * Binds the function to the current device (a launch on another one binds it
+ * there). 107000: no such
  * operator. A library or function that is missing fails the launch (507018).
  */
 ACL_FUNC_VISIBILITY aclError aclrtBinaryGetFunction(

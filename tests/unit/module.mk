@@ -117,6 +117,7 @@ $(B)/tests/unit/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
 	    $(B)/qemu/libqemuutil.a $(B)/qemu/libevent-loop-base.a.p/*.o \
 	    $(B)/qemu/libqom.a.p/*.o $(B)/qemu/libqemuutil.a \
 	    $$(pkg-config --libs glib-2.0 gmodule-2.0) -lm -lpthread
+
 # The acl headers in every language they are for; the allocator of device
 # memory; kernel files.
 UNIT_TESTS += $(B)/tests/unit/test-acl-layout $(B)/tests/unit/test-acl-heap \
