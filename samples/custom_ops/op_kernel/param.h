@@ -19,7 +19,7 @@ enum {
 };
 #define OPS_THREAD_NOTIFIES (OPS_MAX_RANKS + 1)
 #define OPS_NOTIFY_HOST     OPS_MAX_RANKS    /* host to thread 0 */
-#define OPS_WAIT_SECONDS    8
+#define OPS_WAIT_SECONDS    1836
 
 /* Made once for a communicator and operator, kept in card memory. */
 struct OpsContext {
