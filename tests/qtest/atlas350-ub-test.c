@@ -3,218 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Rules: spec/hw/transport.md §2-§5. Each test has its own machine. Every
- * card has a data segment, a segment of all its notify registers, a queue and
- * a jetty; tests build work requests in the jetty's ring and ring it by a
- * UBDMA entry of the queue.
+ * Rules: spec/hw/transport.md §2-§5. Each test has its own machine.
  */
 #include "qemu/osdep.h"
-#include "qobject/qdict.h"
-#include "atlas350-card.h"
-
-#define RING        0x000000u   /* SQ, and CQ behind it */
-#define WQ          0x100000u   /* jetty ring */
-#define WQ2         0x400000u
-#define CI          0x0ff000u
-#define DATA        0x1000000u  /* data segment: 16 MiB, 128 MiB long */
-#define DATA_LEN    0x8000000u
-#define SRC         (DATA + 0x1000u)
-#define DST         (DATA + 0x2000000u)
-#define ALL         (A350_SEG_READ | A350_SEG_WRITE | A350_SEG_ATOMIC)
-#define VALUE       0x35035000u /* token value of card i: + i */
-
-typedef struct UbCard {
-    TCard *c;
-    TQueue q;
-    uint32_t index, jetty, depth;
-    uint16_t pi;
-    uint32_t data_token, notify_token;
-    a350_ub_remote rmt;         /* how others address the data segment */
-} UbCard;
-
-typedef struct Ub {
-    TMachine *m;
-    UbCard card[T_CARDS_MAX];
-} Ub;
-
-/* ---- set-up ---- */
-
-static uint32_t seg_register(TCard *c, uint64_t base, uint64_t len,
-                             uint32_t access, uint32_t value)
-{
-    a350_seg_register s = { .base = base, .length = len, .access = access,
-                            .token_value = value };
-
-    g_assert_cmpuint(t_admin(c, A350_ADM_SEG_REGISTER, &s, sizeof(s), NULL),
-                     ==, A350_ADM_OK);
-    return s.token_id;
-}
-
-static uint32_t jetty_create(TCard *c, uint64_t ring, uint32_t depth,
-                             uint64_t ci_addr, uint32_t flags)
-{
-    a350_jetty_create j = {
-        .jetty_id = A350_ID_ANY, .depth = depth, .base = c->dev + ring,
-        .ci_addr = ci_addr, .flags = flags, .err_timeout = 8,
-        .rank = A350_ID_NONE, .peer_rank = A350_ID_NONE,
-    };
-
-    g_assert_cmpuint(t_admin(c, A350_ADM_JETTY_CREATE, &j, sizeof(j), NULL),
-                     ==, A350_ADM_OK);
-    return j.jetty_id;
-}
-
-static void ub_card(Ub *u, unsigned i, uint32_t depth, uint32_t flags)
-{
-    UbCard *k = &u->card[i];
-    TCard *c = &u->m->card[i];
-
-    k->c = c;
-    k->index = i;
-    k->depth = depth;
-    k->q = t_queue(c, RING, 65, true, 0);
-    k->jetty = jetty_create(c, WQ, depth, c->dev + CI, flags);
-    k->data_token = seg_register(c, c->dev + DATA, DATA_LEN, ALL, VALUE + i);
-    k->notify_token = seg_register(c, a350_notify_addr(c->dev, 0), 0x8000, ALL,
-                                   VALUE + i);
-    a350_eid_make(k->rmt.eid, 0, i);
-    k->rmt.token_id = k->data_token;
-    k->rmt.token_value = VALUE + i;
-}
-
-static Ub *ub_start_full(unsigned cards, uint32_t depth, uint32_t flags)
-{
-    Ub *u = g_new0(Ub, 1);
-    unsigned i;
-
-    u->m = t_start(cards, "", "");
-    for (i = 0; i < cards; i++) {
-        ub_card(u, i, depth, flags);
-    }
-    return u;
-}
-
-static Ub *ub_start(unsigned cards)
-{
-    return ub_start_full(cards, 64, 0);
-}
-
-static void ub_stop(Ub *u)
-{
-    t_stop(u->m);
-    g_free(u);
-}
-
-/* ---- work requests ---- */
-
-static void post(UbCard *k, const a350_wqe *w)
-{
-    uint32_t i, n = a350_wqe_blocks(w);
-
-    for (i = 0; i < n; i++) {
-        t_hbm_write(k->c, WQ + (k->pi++ % k->depth) * A350_WQEBB_SIZE,
-                    &w->w[i * 16], A350_WQEBB_SIZE);
-    }
-}
-
-static void ring_at(UbCard *k, uint16_t pi)
-{
-    a350_sqe s;
-
-    a350_sqe_ubdma_db(&s, k->q.task, k->jetty, pi);
-    t_push_ring(&k->q, &s);
-}
-
-/* Rings for all that was posted and expects it to be done. */
-static void ring_ok(UbCard *k)
-{
-    ring_at(k, k->pi);
-    g_assert_true(t_drain(&k->q));
-}
-
-/* Rings and expects the queue to stop with this UB status. */
-static void ring_fails(UbCard *k, uint8_t status, uint8_t sub)
-{
-    a350_cqe e;
-
-    ring_at(k, k->pi);
-    g_assert_true(t_wait_stop(&k->q));
-    g_assert_true(t_cqe(&k->q, &e));
-    g_assert_true(e.h0 & A350_CQE_ERROR);
-    g_assert_cmpuint(e.error_bits, !=, 0);
-    g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_UBDMA);
-    g_assert_cmphex(e.status & 0xff, ==, status);
-    g_assert_cmphex(e.ub_status0, ==, status);
-    g_assert_cmphex(e.ub_sub0, ==, sub);
-}
-
-static a350_jetty_query_rsp query(UbCard *k)
-{
-    a350_jetty_query_rsp r;
-    uint8_t data[A350_ADMIN_DATA_SIZE] = { 0 };
-
-    memcpy(data, &k->jetty, sizeof(k->jetty));
-    g_assert_cmpuint(t_admin(k->c, A350_ADM_JETTY_QUERY, data,
-                             sizeof(a350_id_req), NULL), ==, A350_ADM_OK);
-    memcpy(&r, data, sizeof(r));
-    return r;
-}
-
-/* After a failure: jetty and queue as new. */
-static void recover(UbCard *k)
-{
-    t_admin_id(k->c, A350_ADM_JETTY_RESET, k->jetty);
-    t_admin_id(k->c, A350_ADM_SQ_RESET, k->q.id);
-    t_wr32(k->c, A350_REG_RTSQ + k->q.id * A350_SQ_PAGE_SIZE + A350_SQ_STATUS,
-           A350_SQ_STATUS_ENABLE);
-    k->q.tail = 0;
-    k->pi = 0;
-}
-
-static a350_wqe rw(UbCard *k, UbCard *peer, uint32_t opcode, uint64_t remote,
-                   uint64_t local, uint32_t len)
-{
-    a350_wqe w;
-
-    a350_wqe_rw(&w, opcode, A350_WQE_CQE, &peer->rmt, peer->c->dev + remote, 0,
-                k->c->dev + local, len, k->data_token);
-    return w;
-}
-
-static a350_wqe write_notify(UbCard *k, UbCard *peer, uint64_t remote,
-                             uint64_t local, uint32_t len, uint32_t notify,
-                             uint64_t data)
-{
-    a350_wqe w;
-
-    a350_wqe_write_notify(&w, A350_WQE_CQE, &peer->rmt, peer->c->dev + remote,
-                          0, k->c->dev + local, len, k->data_token,
-                          a350_notify_addr(peer->c->dev, notify),
-                          peer->notify_token, peer->rmt.token_value, data);
-    return w;
-}
-
-static a350_wqe nop(void)
-{
-    a350_wqe w;
-
-    memset(&w, 0, sizeof(w));
-    w.w[1] = A350_UB_NOP << A350_WQE_OPCODE_SHIFT;
-    return w;
-}
-
-/* @len bytes of pattern @seed at @off, with a guard band around. */
-static void guard(UbCard *k, uint64_t off, size_t len)
-{
-    t_hbm_fill(k->c, off - 64, 0xa5, len + 128);
-}
-
-static void check_guarded(UbCard *k, uint64_t off, uint32_t seed, size_t len)
-{
-    g_assert_true(t_hbm_is_fill(k->c, off - 64, 0xa5, 64));
-    g_assert_true(t_hbm_is_fill(k->c, off + len, 0xa5, 64));
-    g_assert_true(t_hbm_is_pattern(k->c, off, seed, len));
-}
+#include "atlas350-ub.h"
 
 /* ---- opcodes ---- */
 
@@ -231,11 +23,11 @@ static void test_write(void)
 
     for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
         t_hbm_pattern(a->c, SRC + i, i, sizes[i]);
-        guard(b, DST + 3 * i, sizes[i]);
-        w = rw(a, b, A350_UB_WRITE, DST + 3 * i, SRC + i, sizes[i]);
-        post(a, &w);
-        ring_ok(a);
-        check_guarded(b, DST + 3 * i, i, sizes[i]);
+        ub_guard(b, DST + 3 * i, sizes[i]);
+        w = ub_rw(a, b, A350_UB_WRITE, DST + 3 * i, SRC + i, sizes[i]);
+        ub_post(a, &w);
+        ub_ring_ok(a);
+        ub_check_guarded(b, DST + 3 * i, i, sizes[i]);
     }
     ub_stop(u);
 }
@@ -249,11 +41,11 @@ static void test_read(void)
 
     for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
         t_hbm_pattern(b->c, SRC + i, i, sizes[i]);
-        guard(a, DST + 5 * i, sizes[i]);
-        w = rw(a, b, A350_UB_READ, SRC + i, DST + 5 * i, sizes[i]);
-        post(a, &w);
-        ring_ok(a);
-        check_guarded(a, DST + 5 * i, i, sizes[i]);
+        ub_guard(a, DST + 5 * i, sizes[i]);
+        w = ub_rw(a, b, A350_UB_READ, SRC + i, DST + 5 * i, sizes[i]);
+        ub_post(a, &w);
+        ub_ring_ok(a);
+        ub_check_guarded(a, DST + 5 * i, i, sizes[i]);
     }
     ub_stop(u);
 }
@@ -267,11 +59,11 @@ static void test_write_with_notify(void)
 
     for (i = 0; i < G_N_ELEMENTS(sizes); i++) {
         t_hbm_pattern(a->c, SRC, i, sizes[i]);
-        guard(b, DST, sizes[i]);
-        w = write_notify(a, b, DST, SRC, sizes[i], i, 1);
-        post(a, &w);
-        ring_ok(a);
-        check_guarded(b, DST, i, sizes[i]);
+        ub_guard(b, DST, sizes[i]);
+        w = ub_write_notify(a, b, DST, SRC, sizes[i], i, 1);
+        ub_post(a, &w);
+        ub_ring_ok(a);
+        ub_check_guarded(b, DST, i, sizes[i]);
         g_assert_cmphex(t_notify(b->c, i), ==, 1);
         g_assert_cmphex(t_notify(b->c, i + 1), ==, 0);
     }
@@ -285,15 +77,15 @@ static void test_zero_length(void)
     UbCard *a = &u->card[0], *b = &u->card[1];
     a350_wqe w;
 
-    guard(b, DST, 64);
-    w = rw(a, b, A350_UB_WRITE, DST, SRC, 0);
+    ub_guard(b, DST, 64);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 0);
     g_assert_cmpuint(w.w[2] >> A350_WQE_SGE_NUM_SHIFT, ==, 0);
-    post(a, &w);
-    w = rw(a, b, A350_UB_READ, DST, SRC, 0);
-    post(a, &w);
-    w = write_notify(a, b, DST, SRC, 0, 5, 1);
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    w = ub_rw(a, b, A350_UB_READ, DST, SRC, 0);
+    ub_post(a, &w);
+    w = ub_write_notify(a, b, DST, SRC, 0, 5, 1);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 64));
     g_assert_cmphex(t_notify(b->c, 5), ==, 1);
     ub_stop(u);
@@ -303,14 +95,14 @@ static void test_nop(void)
 {
     Ub *u = ub_start(1);
     UbCard *a = &u->card[0];
-    a350_wqe w = nop();
+    a350_wqe w = ub_nop();
     uint32_t ci;
 
-    post(a, &w);
-    post(a, &w);
-    ring_ok(a);
-    g_assert_cmpuint(query(a).ci, ==, 2);
-    g_assert_cmpuint(query(a).pi, ==, 2);
+    ub_post(a, &w);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    g_assert_cmpuint(ub_query(a).ci, ==, 2);
+    g_assert_cmpuint(ub_query(a).pi, ==, 2);
     t_hbm_read(a->c, CI, &ci, sizeof(ci));
     g_assert_cmpuint(ci, ==, 2);
     ub_stop(u);
@@ -325,13 +117,13 @@ static void test_inline(void)
     uint32_t n;
 
     for (n = 1; n <= 16; n++) {
-        guard(b, DST, n);
+        ub_guard(b, DST, n);
         a350_wqe_inline4(&w, A350_WQE_CQE, &b->rmt, b->c->dev + DST, 0, 0);
         w.w[1] = (A350_UB_WRITE << A350_WQE_OPCODE_SHIFT) |
                  (n << A350_WQE_INLINE_LEN_SHIFT);
         memcpy(&w.w[12], "0123456789abcdef", 16);
-        post(a, &w);
-        ring_ok(a);
+        ub_post(a, &w);
+        ub_ring_ok(a);
         t_hbm_read(b->c, DST, got, sizeof(got));
         g_assert_cmpmem(got, n, "0123456789abcdef", n);
         g_assert_cmphex(got[n], ==, 0xa5);
@@ -351,8 +143,8 @@ static void test_inline_notify(void)
     rmt.token_id = b->notify_token;
     a350_wqe_inline4(&w, A350_WQE_CQE | A350_WQE_FENCE, &rmt,
                      a350_notify_addr(b->c->dev, 17), 0, 1);
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     g_assert_cmphex(t_notify(b->c, 17), ==, 1);
     /* A waiting queue takes it. */
     a350_sqe_notify_wait(&s, 0, 17, 0);
@@ -361,8 +153,8 @@ static void test_inline_notify(void)
     g_assert_cmphex(t_notify(b->c, 17), ==, 0);
     t_push_ring(&b->q, &s);
     g_assert_true(t_stays(&b->q, 1));
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     g_assert_true(t_drain(&b->q));
     ub_stop(u);
 }
@@ -379,8 +171,8 @@ static void test_read_into_notify(void)
     a350_wqe_rw(&w, A350_UB_READ, A350_WQE_CQE | A350_WQE_FENCE, &b->rmt,
                 b->c->dev + SRC, 0, a350_notify_addr(a->c->dev, 3), 8,
                 a->notify_token);
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     g_assert_cmphex(t_notify(a->c, 3), ==, 1);
     ub_stop(u);
 }
@@ -393,11 +185,11 @@ static void test_loopback(void)
     a350_wqe w;
 
     t_hbm_pattern(a->c, SRC, 7, 300000);
-    guard(a, DST, 300000);
-    w = write_notify(a, a, DST, SRC, 300000, 2, 1);
-    post(a, &w);
-    ring_ok(a);
-    check_guarded(a, DST, 7, 300000);
+    ub_guard(a, DST, 300000);
+    w = ub_write_notify(a, a, DST, SRC, 300000, 2, 1);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_check_guarded(a, DST, 7, 300000);
     g_assert_cmphex(t_notify(a->c, 2), ==, 1);
     ub_stop(u);
 }
@@ -413,8 +205,8 @@ static void test_host_memory(void)
     a350_wqe w;
     unsigned i;
 
-    local = seg_register(a->c, T_RAM, 0x100000, ALL, 1);
-    remote = seg_register(b->c, T_RAM + 0x100000, 0x100000, ALL, 99);
+    local = ub_segment(a->c, T_RAM, 0x100000, ALL, 1);
+    remote = ub_segment(b->c, T_RAM + 0x100000, 0x100000, ALL, 99);
     rmt.token_id = remote;
     rmt.token_value = 99;
     for (i = 0; i < 200000; i++) {
@@ -423,8 +215,8 @@ static void test_host_memory(void)
     qtest_bufwrite(u->m->qts, T_RAM, buf, 200000);
     a350_wqe_rw(&w, A350_UB_WRITE, A350_WQE_CQE, &rmt, T_RAM + 0x100000, 0,
                 T_RAM, 200000, local);
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     qtest_bufread(u->m->qts, T_RAM + 0x100000, got, 200000);
     g_assert_cmpmem(got, 200000, buf, 200000);
     ub_stop(u);
@@ -437,24 +229,24 @@ static void test_wrap_in_wqe(void)
 {
     Ub *u = ub_start_full(2, 16, 0);
     UbCard *a = &u->card[0], *b = &u->card[1];
-    a350_wqe n = nop(), w;
+    a350_wqe n = ub_nop(), w;
     unsigned lap, i;
 
     for (i = 0; i < 15; i++) {
-        post(a, &n);
+        ub_post(a, &n);
     }
-    ring_ok(a);
+    ub_ring_ok(a);
     for (lap = 0; lap < 3; lap++) {
         g_assert_cmpuint(a->pi % 16, ==, 15);
         t_hbm_pattern(a->c, SRC, lap, 1000);
-        guard(b, DST, 1000);
-        w = write_notify(a, b, DST, SRC, 1000, lap, 1);
-        post(a, &w);
+        ub_guard(b, DST, 1000);
+        w = ub_write_notify(a, b, DST, SRC, 1000, lap, 1);
+        ub_post(a, &w);
         for (i = 0; i < 14; i++) {
-            post(a, &n);
+            ub_post(a, &n);
         }
-        ring_ok(a);
-        check_guarded(b, DST, lap, 1000);
+        ub_ring_ok(a);
+        ub_check_guarded(b, DST, lap, 1000);
         g_assert_cmphex(t_notify(b->c, lap), ==, 1);
     }
     ub_stop(u);
@@ -466,7 +258,7 @@ static void test_index_wrap(void)
     Ub *u = ub_start_full(1, A350_JETTY_DEPTH_MAX, 0);
     UbCard *a = &u->card[0];
     g_autofree uint8_t *ring = g_malloc0(A350_JETTY_DEPTH_MAX * 64);
-    a350_wqe w = nop();
+    a350_wqe w = ub_nop();
     uint32_t i;
 
     for (i = 0; i < A350_JETTY_DEPTH_MAX; i++) {
@@ -475,8 +267,8 @@ static void test_index_wrap(void)
     t_hbm_write(a->c, WQ, ring, A350_JETTY_DEPTH_MAX * 64);
     for (i = 1; i <= 5; i++) {
         a->pi += A350_JETTY_DEPTH_MAX;
-        ring_ok(a);
-        g_assert_cmpuint(query(a).ci, ==, a->pi);
+        ub_ring_ok(a);
+        g_assert_cmpuint(ub_query(a).ci, ==, a->pi);
     }
     ub_stop(u);
 }
@@ -486,19 +278,19 @@ static void test_doorbell_behind(void)
 {
     Ub *u = ub_start(1);
     UbCard *a = &u->card[0];
-    a350_wqe w = nop();
+    a350_wqe w = ub_nop();
 
-    ring_at(a, 0);
+    ub_ring_at(a, 0);
     g_assert_true(t_drain(&a->q));
-    post(a, &w);
-    post(a, &w);
-    post(a, &w);
-    ring_ok(a);
-    ring_at(a, 3);
-    ring_at(a, 2);
-    ring_at(a, 0);
+    ub_post(a, &w);
+    ub_post(a, &w);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_ring_at(a, 3);
+    ub_ring_at(a, 2);
+    ub_ring_at(a, 0);
     g_assert_true(t_drain(&a->q));
-    g_assert_cmpuint(query(a).ci, ==, 3);
+    g_assert_cmpuint(ub_query(a).ci, ==, 3);
     ub_stop(u);
 }
 
@@ -509,12 +301,12 @@ static void test_doorbell_too_far(void)
     UbCard *a = &u->card[0];
     a350_cqe e;
 
-    ring_at(a, 17);
+    ub_ring_at(a, 17);
     g_assert_true(t_wait_stop(&a->q));
     g_assert_true(t_cqe(&a->q, &e));
     g_assert_true(e.h0 & A350_CQE_ERROR);
-    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
-    g_assert_cmpuint(query(a).pi, ==, 0);
+    g_assert_cmpuint(ub_query(a).state, ==, A350_JETTY_READY);
+    g_assert_cmpuint(ub_query(a).pi, ==, 0);
     ub_stop(u);
 }
 
@@ -525,7 +317,7 @@ static void test_no_such_jetty(void)
     a350_cqe e;
 
     a->jetty = 4242;
-    ring_at(a, 1);
+    ub_ring_at(a, 1);
     g_assert_true(t_wait_stop(&a->q));
     g_assert_true(t_cqe(&a->q, &e));
     g_assert_true(e.h0 & A350_CQE_ERROR);
@@ -537,11 +329,11 @@ static void test_half_entry(void)
 {
     Ub *u = ub_start(2);
     UbCard *a = &u->card[0];
-    a350_wqe w = write_notify(a, &u->card[1], DST, SRC, 8, 0, 1);
+    a350_wqe w = ub_write_notify(a, &u->card[1], DST, SRC, 8, 0, 1);
 
-    post(a, &w);
+    ub_post(a, &w);
     a->pi--;
-    ring_fails(a, A350_UB_ERR_LOCAL, A350_UB_SUB_LOCAL_LENGTH);
+    ub_ring_fails(a, A350_UB_ERR_LOCAL, A350_UB_SUB_LOCAL_LENGTH);
     g_assert_cmphex(t_notify(u->card[1].c, 0), ==, 0);
     ub_stop(u);
 }
@@ -558,17 +350,17 @@ static void test_two_queues(void)
 
     for (i = 0; i < 20; i++) {
         t_hbm_pattern(a->c, SRC, i, 300000);
-        guard(b, DST, 300000);
-        w = rw(a, b, A350_UB_WRITE, DST, SRC, 300000);
-        post(a, &w);
-        w = write_notify(a, b, DST, SRC, 300000, 1, 1);
-        post(a, &w);
+        ub_guard(b, DST, 300000);
+        w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 300000);
+        ub_post(a, &w);
+        w = ub_write_notify(a, b, DST, SRC, 300000, 1, 1);
+        ub_post(a, &w);
         a350_sqe_ubdma_db(&s, i, a->jetty, a->pi - (i % 2 ? 2 : 0));
         t_push_ring(&q2, &s);
-        ring_at(a, a->pi - (i % 2 ? 0 : 2));
+        ub_ring_at(a, a->pi - (i % 2 ? 0 : 2));
         g_assert_true(t_drain(&q2));
         g_assert_true(t_drain(&a->q));
-        check_guarded(b, DST, i, 300000);
+        ub_check_guarded(b, DST, i, 300000);
     }
     ub_stop(u);
 }
@@ -791,20 +583,20 @@ static void test_refusals(void)
         const Refusal *r = &refusals[i];
 
         g_test_message("%s", r->name);
-        guard(b, DST, 4096);
-        w = rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+        ub_guard(b, DST, 4096);
+        w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
         r->spoil(&w, a, b);
-        post(a, &w);
-        ring_fails(a, r->status, r->sub);
+        ub_post(a, &w);
+        ub_ring_fails(a, r->status, r->sub);
         g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
-        g_assert_cmpuint(query(a).status, ==, r->status);
-        g_assert_cmpuint(query(a).sub_status, ==, r->sub);
-        g_assert_cmpuint(query(a).state, ==, r->status >= 4 ?
+        g_assert_cmpuint(ub_query(a).status, ==, r->status);
+        g_assert_cmpuint(ub_query(a).sub_status, ==, r->sub);
+        g_assert_cmpuint(ub_query(a).state, ==, r->status >= 4 ?
                          A350_JETTY_ERROR : A350_JETTY_SUSPEND);
-        recover(a);
-        w = rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
-        post(a, &w);
-        ring_ok(a);
+        ub_recover(a);
+        w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+        ub_post(a, &w);
+        ub_ring_ok(a);
         g_assert_true(t_hbm_is_fill(b->c, DST, 0x11, 4096));
     }
     ub_stop(u);
@@ -826,14 +618,14 @@ static void test_notify_refusals(void)
 
     t_hbm_fill(a->c, SRC, 0x22, 4096);
     for (i = 0; i < G_N_ELEMENTS(c); i++) {
-        guard(b, DST, 4096);
-        w = write_notify(a, b, DST, SRC, 4096, 9, 1);
+        ub_guard(b, DST, 4096);
+        w = ub_write_notify(a, b, DST, SRC, 4096, 9, 1);
         w.w[c[i].word] ^= c[i].flip;
-        post(a, &w);
-        ring_fails(a, A350_UB_ERR_REMOTE, c[i].sub);
+        ub_post(a, &w);
+        ub_ring_fails(a, A350_UB_ERR_REMOTE, c[i].sub);
         g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
         g_assert_cmphex(t_notify(b->c, 9), ==, 0);
-        recover(a);
+        ub_recover(a);
     }
     ub_stop(u);
 }
@@ -861,18 +653,18 @@ static void test_access_rights(void)
     a350_wqe w;
 
     for (i = 0; i < G_N_ELEMENTS(c); i++) {
-        w = rw(a, b, c[i].opcode, DST, SRC, 64);
-        w.w[3] = seg_register(b->c, b->c->dev + DST, 64, c[i].access,
+        w = ub_rw(a, b, c[i].opcode, DST, SRC, 64);
+        w.w[3] = ub_segment(b->c, b->c->dev + DST, 64, c[i].access,
                               b->rmt.token_value);
         if (c[i].reduce) {
             a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
         }
-        post(a, &w);
+        ub_post(a, &w);
         if (c[i].ok) {
-            ring_ok(a);
+            ub_ring_ok(a);
         } else {
-            ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
-            recover(a);
+            ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+            ub_recover(a);
         }
         t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, w.w[3]);
     }
@@ -887,16 +679,16 @@ static void test_stale_token(void)
     uint32_t old, i;
     a350_wqe w;
 
-    old = seg_register(b->c, b->c->dev + DST, 4096, ALL, VALUE + 1);
+    old = ub_segment(b->c, b->c->dev + DST, 4096, ALL, VALUE + 1);
     t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, old);
     for (i = 0; i < 8; i++) {
-        g_assert_cmphex(seg_register(b->c, b->c->dev + DST, 4096, ALL,
+        g_assert_cmphex(ub_segment(b->c, b->c->dev + DST, 4096, ALL,
                                      VALUE + 1), !=, old);
     }
-    w = rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
     w.w[3] = old;
-    post(a, &w);
-    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
     ub_stop(u);
 }
 
@@ -908,11 +700,11 @@ static void test_segment_edges(void)
     a350_wqe w;
 
     t_hbm_pattern(a->c, SRC, 1, 100);
-    w = rw(a, b, A350_UB_WRITE, DATA, SRC, 100);
-    post(a, &w);
-    w = rw(a, b, A350_UB_WRITE, DATA + DATA_LEN - 100, SRC, 100);
-    post(a, &w);
-    ring_ok(a);
+    w = ub_rw(a, b, A350_UB_WRITE, DATA, SRC, 100);
+    ub_post(a, &w);
+    w = ub_rw(a, b, A350_UB_WRITE, DATA + DATA_LEN - 100, SRC, 100);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     g_assert_true(t_hbm_is_pattern(b->c, DATA, 1, 100));
     g_assert_true(t_hbm_is_pattern(b->c, DATA + DATA_LEN - 100, 1, 100));
     ub_stop(u);
@@ -927,12 +719,12 @@ static void post_three(UbCard *a, UbCard *b)
 
     for (i = 0; i < 3; i++) {
         t_hbm_pattern(a->c, SRC + i * 4096, i, 4096);
-        guard(b, DST + i * 8192, 4096);
-        w = rw(a, b, A350_UB_WRITE, DST + i * 8192, SRC + i * 4096, 4096);
+        ub_guard(b, DST + i * 8192, 4096);
+        w = ub_rw(a, b, A350_UB_WRITE, DST + i * 8192, SRC + i * 4096, 4096);
         if (i == 1) {
             w.w[8] ^= 1;
         }
-        post(a, &w);
+        ub_post(a, &w);
     }
 }
 
@@ -944,27 +736,27 @@ static void test_flush(void)
     a350_wqe w;
 
     post_three(a, b);
-    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
-    check_guarded(b, DST, 0, 4096);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    ub_check_guarded(b, DST, 0, 4096);
     g_assert_true(t_hbm_is_fill(b->c, DST + 8192, 0xa5, 4096));
     g_assert_true(t_hbm_is_fill(b->c, DST + 16384, 0xa5, 4096));
-    g_assert_cmpuint(query(a).ci, ==, 3);
+    g_assert_cmpuint(ub_query(a).ci, ==, 3);
 
     t_admin_id(a->c, A350_ADM_SQ_RESET, a->q.id);
     t_wr32(a->c, A350_REG_RTSQ + a->q.id * A350_SQ_PAGE_SIZE + A350_SQ_STATUS,
            A350_SQ_STATUS_ENABLE);
     a->q.tail = 0;
-    w = rw(a, b, A350_UB_WRITE, DST + 16384, SRC, 4096);
-    post(a, &w);
-    ring_fails(a, A350_UB_ERR_FLUSHED, 0);
+    w = ub_rw(a, b, A350_UB_WRITE, DST + 16384, SRC, 4096);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_FLUSHED, 0);
     g_assert_true(t_hbm_is_fill(b->c, DST + 16384, 0xa5, 4096));
 
-    recover(a);
-    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
-    g_assert_cmpuint(query(a).ci, ==, 0);
-    post(a, &w);
-    ring_ok(a);
-    check_guarded(b, DST + 16384, 0, 4096);
+    ub_recover(a);
+    g_assert_cmpuint(ub_query(a).state, ==, A350_JETTY_READY);
+    g_assert_cmpuint(ub_query(a).ci, ==, 0);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_check_guarded(b, DST + 16384, 0, 4096);
     ub_stop(u);
 }
 
@@ -975,12 +767,12 @@ static void test_continue(void)
     UbCard *a = &u->card[0], *b = &u->card[1];
 
     post_three(a, b);
-    ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
-    g_assert_true(T_WAIT(query(a).ci == 3));
-    g_assert_cmpuint(query(a).state, ==, A350_JETTY_READY);
-    check_guarded(b, DST, 0, 4096);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    g_assert_true(T_WAIT(ub_query(a).ci == 3));
+    g_assert_cmpuint(ub_query(a).state, ==, A350_JETTY_READY);
+    ub_check_guarded(b, DST, 0, 4096);
     g_assert_true(t_hbm_is_fill(b->c, DST + 8192, 0xa5, 4096));
-    check_guarded(b, DST + 16384, 2, 4096);
+    ub_check_guarded(b, DST + 16384, 2, 4096);
     ub_stop(u);
 }
 
@@ -989,26 +781,26 @@ static void test_reset_in_flight(void)
 {
     Ub *u = ub_start(2);
     UbCard *a = &u->card[0], *b = &u->card[1];
-    a350_wqe w = rw(a, b, A350_UB_WRITE, DST, SRC, 64 << 20);
+    a350_wqe w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64 << 20);
     unsigned i, k;
     a350_cqe e;
 
     for (k = 0; k < 6; k++) {
         for (i = 0; i < 16; i++) {
-            post(a, &w);
+            ub_post(a, &w);
         }
-        ring_at(a, a->pi);
+        ub_ring_at(a, a->pi);
         if (k == 5) {
             t_admin_id(a->c, A350_ADM_JETTY_DESTROY, a->jetty);
         } else {
             t_admin_id(a->c, A350_ADM_JETTY_RESET, a->jetty);
-            g_assert_cmpuint(query(a).ci, ==, 0);
+            g_assert_cmpuint(ub_query(a).ci, ==, 0);
         }
         g_assert_true(t_wait_stop(&a->q));
         g_assert_true(t_cqe(&a->q, &e));
         g_assert_cmphex(e.status & 0xff, ==, A350_UB_ERR_FLUSHED);
         if (k < 5) {
-            recover(a);
+            ub_recover(a);
         }
     }
     ub_stop(u);
@@ -1082,14 +874,14 @@ static void test_reduce(gconstpointer opaque)
             const ReduceCase *r = &reduce_cases[i];
             uint32_t len = r->size * counts[n];
 
-            guard(to, DST + 1, len);
+            ub_guard(to, DST + 1, len);
             fill_elements(to, DST + 1, r->dst, r->size, counts[n]);
             fill_elements(from, SRC + 2, r->src, r->size, counts[n]);
-            w = read ? rw(a, b, A350_UB_READ, SRC + 2, DST + 1, len) :
-                       rw(a, b, A350_UB_WRITE, DST + 1, SRC + 2, len);
+            w = read ? ub_rw(a, b, A350_UB_READ, SRC + 2, DST + 1, len) :
+                       ub_rw(a, b, A350_UB_WRITE, DST + 1, SRC + 2, len);
             a350_wqe_set_reduce(&w, r->op, r->type);
-            post(a, &w);
-            ring_ok(a);
+            ub_post(a, &w);
+            ub_ring_ok(a);
             check_elements(to, DST + 1, r, counts[n]);
             g_assert_true(t_hbm_is_fill(to->c, DST + 1 + len, 0xa5, 64));
         }
@@ -1102,13 +894,13 @@ static void test_reduce_with_notify(void)
     Ub *u = ub_start(2);
     UbCard *a = &u->card[0], *b = &u->card[1];
     const ReduceCase *r = &reduce_cases[8];
-    a350_wqe w = write_notify(a, b, DST, SRC, 4 * 50000, 4, 1);
+    a350_wqe w = ub_write_notify(a, b, DST, SRC, 4 * 50000, 4, 1);
 
     a350_wqe_set_reduce(&w, r->op, r->type);
     fill_elements(b, DST, r->dst, 4, 50000);
     fill_elements(a, SRC, r->src, 4, 50000);
-    post(a, &w);
-    ring_ok(a);
+    ub_post(a, &w);
+    ub_ring_ok(a);
     check_elements(b, DST, r, 50000);
     g_assert_cmphex(t_notify(b->c, 4), ==, 1);
     ub_stop(u);
@@ -1126,14 +918,14 @@ static void test_reduce_concurrent(void)
     fill_elements(to, DST, 0, 4, count);
     for (k = 0; k < 3; k++) {
         fill_elements(&u->card[k], SRC, 1, 4, count);
-        w = rw(&u->card[k], to, A350_UB_WRITE, DST, SRC, 4 * count);
+        w = ub_rw(&u->card[k], to, A350_UB_WRITE, DST, SRC, 4 * count);
         a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
         for (i = 0; i < 8; i++) {
-            post(&u->card[k], &w);
+            ub_post(&u->card[k], &w);
         }
     }
     for (k = 0; k < 3; k++) {
-        ring_at(&u->card[k], u->card[k].pi);
+        ub_ring_at(&u->card[k], u->card[k].pi);
     }
     for (k = 0; k < 3; k++) {
         g_assert_true(t_drain(&u->card[k].q));
@@ -1164,8 +956,8 @@ static void test_payload_before_notify(void)
     }
     for (i = 0; i < ROUNDS; i++) {
         t_hbm_pattern(a->c, SRC + i * LEN, i, LEN);
-        w = write_notify(a, b, DST, SRC + i * LEN, LEN, 0, 1);
-        post(a, &w);
+        w = ub_write_notify(a, b, DST, SRC + i * LEN, LEN, 0, 1);
+        ub_post(a, &w);
         a350_sqe_ubdma_db(&s, 2 * i, a->jetty, a->pi);
         t_push(&a->q, &s);
         a350_sqe_notify_wait(&s, 2 * i + 1, 1, 0);
@@ -1177,8 +969,8 @@ static void test_payload_before_notify(void)
                       b->c->dev + DST + (i + 1) * 0x80000, b->c->dev + DST,
                       LEN);
         t_push(&b->q, &s);
-        w = write_notify(b, a, DST, SRC, 0, 1, 1);
-        post(b, &w);
+        w = ub_write_notify(b, a, DST, SRC, 0, 1, 1);
+        ub_post(b, &w);
         a350_sqe_ubdma_db(&s, 3 * i + 2, b->jetty, b->pi);
         t_push(&b->q, &s);
         if (i % 8 == 7) {
@@ -1213,23 +1005,23 @@ static void test_four_cards(void)
     for (i = 0; i < 4; i++) {
         t_hbm_pattern(&u->m->card[i], SRC, i, LEN);
         for (k = 0; k < 4; k++) {
-            guard(&u->card[i], DST + k * 0x100000, LEN);
+            ub_guard(&u->card[i], DST + k * 0x100000, LEN);
         }
     }
     for (i = 0; i < 4; i++) {
         for (k = 0; k < 4; k++) {
-            w = write_notify(&u->card[i], &u->card[k], DST + i * 0x100000,
+            w = ub_write_notify(&u->card[i], &u->card[k], DST + i * 0x100000,
                              SRC, LEN, i, 1);
-            post(&u->card[i], &w);
+            ub_post(&u->card[i], &w);
         }
-        ring_at(&u->card[i], u->card[i].pi);
+        ub_ring_at(&u->card[i], u->card[i].pi);
     }
     for (i = 0; i < 4; i++) {
         g_assert_true(t_drain(&u->card[i].q));
     }
     for (i = 0; i < 4; i++) {
         for (k = 0; k < 4; k++) {
-            check_guarded(&u->card[i], DST + k * 0x100000, k, LEN);
+            ub_check_guarded(&u->card[i], DST + k * 0x100000, k, LEN);
             g_assert_cmphex(t_notify(&u->m->card[i], k), ==, 1);
         }
     }
@@ -1267,17 +1059,17 @@ static void test_direct(void)
         uint32_t len = 1 + i * 3001;
 
         t_hbm_pattern(a->c, SRC, i, len);
-        guard(b, DST, len);
-        w = i % 2 ? write_notify(a, b, DST, SRC, len, i, 1) :
-                    rw(a, b, A350_UB_WRITE, DST, SRC, len);
+        ub_guard(b, DST, len);
+        w = i % 2 ? ub_write_notify(a, b, DST, SRC, len, i, 1) :
+                    ub_rw(a, b, A350_UB_WRITE, DST, SRC, len);
         direct(a, &w);
         t_ring(&a->q);
         g_assert_true(t_drain(&a->q));
-        check_guarded(b, DST, i, len);
+        ub_check_guarded(b, DST, i, len);
         g_assert_cmphex(t_notify(b->c, i), ==, i % 2);
     }
     /* Such a jetty takes no doorbell. */
-    ring_at(a, 1);
+    ub_ring_at(a, 1);
     g_assert_true(t_wait_stop(&a->q));
     g_assert_true(t_cqe(&a->q, &e));
     g_assert_true(e.h0 & A350_CQE_ERROR);
@@ -1403,9 +1195,9 @@ static void test_fabric_isolated(void)
     ub_card(u, 0, 64, 0);
     *b = *a;
     a350_eid_make(b->rmt.eid, 0, 1);
-    w = rw(a, b, A350_UB_WRITE, DST, SRC, 64);
-    post(a, &w);
-    ring_fails(a, A350_UB_ERR_ACK_TIMEOUT, 0);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_ACK_TIMEOUT, 0);
     ub_stop(u);
 }
 

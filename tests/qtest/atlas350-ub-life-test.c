@@ -1,0 +1,218 @@
+/*
+ * QTest: UB of the Atlas 350 card when things go wrong or away: bad links,
+ * resets in the middle of a transfer, migration.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "atlas350-ub.h"
+
+/* ---- bad links, resets, migration ---- */
+
+static void inject(Ub *u, const char *error, int jetty)
+{
+    QDict *rsp;
+
+    if (jetty < 0) {
+        rsp = qtest_qmp(u->m->qts, "{ 'execute': 'atlas350-inject-link-error',"
+                        " 'arguments': { 'card': 'card0', 'error': %s } }",
+                        error);
+    } else {
+        rsp = qtest_qmp(u->m->qts, "{ 'execute': 'atlas350-inject-link-error',"
+                        " 'arguments': { 'card': 'card0', 'error': %s,"
+                        " 'jetty': %d, 'count': 1 } }", error, jetty);
+    }
+    g_assert_true(qdict_haskey(rsp, "return"));
+    qobject_unref(rsp);
+}
+
+/* A perfect link never shows statuses 4 and 5: they can be asked for. */
+static void test_injected_errors(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+    unsigned i;
+
+    for (i = 0; i < 4; i++) {
+        ub_guard(b, DST, 4096);
+        inject(u, i % 2 ? "retry" : "ack-timeout", i < 2 ? -1 : (int)a->jetty);
+        ub_post(a, &w);
+        ub_ring_fails(a, i % 2 ? A350_UB_ERR_RETRY : A350_UB_ERR_ACK_TIMEOUT, 0);
+        g_assert_cmpuint(ub_query(a).state, ==, A350_JETTY_ERROR);
+        g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
+        ub_recover(a);
+        ub_post(a, &w);
+        ub_ring_ok(a);
+    }
+    ub_stop(u);
+}
+
+static void flr(TCard *c)
+{
+    qpci_config_writew(c->pci, A350_PCI_CAP_EXP + 8, 0x8000);
+}
+
+static void start_long(UbCard *a, UbCard *b)
+{
+    a350_wqe w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64 << 20);
+    unsigned i;
+
+    for (i = 0; i < 32; i++) {
+        ub_post(a, &w);
+    }
+    ub_ring_at(a, a->pi);
+}
+
+/* The target is reset in the middle: the initiator's task ends with it. */
+static void test_target_reset(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_cqe e;
+    a350_wqe w;
+
+    start_long(a, b);
+    flr(b->c);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_true(e.ub_status0 == A350_UB_ERR_ACK_TIMEOUT ||
+                  e.ub_status0 == A350_UB_ERR_REMOTE);
+    /* Both are usable again; old tokens are not. */
+    t_enable(b->c);
+    ub_recover(a);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    ub_recover(a);
+    ub_card(u, 1, 64, 0);
+    t_hbm_pattern(a->c, SRC, 9, 4096);
+    ub_guard(b, DST, 4096);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 4096);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_check_guarded(b, DST, 9, 4096);
+    ub_stop(u);
+}
+
+/* The initiator is reset in the middle: its request is gone. */
+static void test_initiator_reset(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_wqe w;
+
+    start_long(a, b);
+    flr(a->c);
+    t_enable(a->c);
+    t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, b->data_token);
+    b->data_token = ub_segment(b->c, b->c->dev + DATA, DATA_LEN, ALL,
+                                 b->rmt.token_value);
+    b->rmt.token_id = b->data_token;
+    a->pi = 0;
+    ub_card(u, 0, 64, 0);
+    t_hbm_pattern(a->c, SRC, 4, 4096);
+    ub_guard(b, DST, 4096);
+    w = ub_write_notify(a, b, DST, SRC, 4096, 3, 1);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_check_guarded(b, DST, 4, 4096);
+    g_assert_cmphex(t_notify(b->c, 3), ==, 1);
+    ub_stop(u);
+}
+
+static void wait_migration(QTestState *qts)
+{
+    const char *status = "";
+    QDict *rsp = NULL;
+
+    g_assert_true(T_WAIT(({
+        qobject_unref(rsp);
+        rsp = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
+        status = qdict_haskey(qdict_get_qdict(rsp, "return"), "status") ?
+            qdict_get_str(qdict_get_qdict(rsp, "return"), "status") : "";
+        g_assert_cmpstr(status, !=, "failed");
+        !strcmp(status, "completed");
+    })));
+    qobject_unref(rsp);
+}
+
+static void qmp_ok(QTestState *qts, const char *command, const char *uri)
+{
+    QDict *rsp;
+
+    rsp = uri ? qtest_qmp(qts, "{ 'execute': %s, 'arguments': "
+                          "{ 'uri': %s } }", command, uri) :
+                qtest_qmp(qts, "{ 'execute': %s }", command);
+    g_assert_true(qdict_haskey(rsp, "return"));
+    qobject_unref(rsp);
+}
+
+/*
+ * A reduction in flight goes on in the machine that loads the state; adding
+ * shows each byte that was done twice or not at all.
+ */
+static void test_migration(void)
+{
+    enum { COUNT = 12 << 20, TIMES = 4 };
+    Ub *u = ub_start(2), *v = g_new0(Ub, 1);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    g_autofree char *path = g_strdup_printf("%s/atlas350-ub-%d", g_get_tmp_dir(),
+                                            getpid());
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    unsigned i;
+    a350_wqe w;
+
+    t_hbm_fill(a->c, SRC, 0x01, 4 * COUNT);
+    t_hbm_fill(b->c, DST, 0x10, 4 * COUNT);
+    for (i = 0; i < TIMES; i++) {
+        w = ub_write_notify(a, b, DST, SRC, 4 * COUNT, i, 1);
+        a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
+        ub_post(a, &w);
+    }
+    ub_ring_at(a, a->pi);
+    qmp_ok(u->m->qts, "stop", NULL);
+    g_assert_cmpuint(t_head(&a->q), ==, 0);
+    g_test_message("notifies when stopped: %u%u%u%u", t_notify(b->c, 0),
+                   t_notify(b->c, 1), t_notify(b->c, 2), t_notify(b->c, 3));
+    g_assert_cmphex(t_notify(b->c, TIMES - 1), ==, 0);
+    qmp_ok(u->m->qts, "migrate", uri);
+    wait_migration(u->m->qts);
+
+    v->m = t_start(2, "", "-incoming defer");
+    qmp_ok(v->m->qts, "migrate-incoming", uri);
+    wait_migration(v->m->qts);
+    unlink(path);
+    for (i = 0; i < 2; i++) {
+        v->card[i] = u->card[i];
+        v->card[i].c = v->card[i].q.c = &v->m->card[i];
+    }
+    ub_stop(u);
+    qmp_ok(v->m->qts, "cont", NULL);
+    a = &v->card[0];
+    b = &v->card[1];
+    g_assert_true(t_drain(&a->q));
+    for (i = 0; i < TIMES; i++) {
+        g_assert_cmphex(t_notify(b->c, i), ==, 1);
+    }
+    for (i = 0; i < 4 * COUNT; i += 1 << 20) {
+        g_assert_true(t_hbm_is_fill(b->c, DST + i, 0x10 + TIMES, 1 << 20));
+    }
+    /* And all goes on as before: indices, tokens. */
+    w = ub_rw(a, b, A350_UB_READ, DST, SRC, 64);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    g_assert_cmpuint(ub_query(a).ci, ==, a->pi);
+    ub_stop(v);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("/atlas350/ub-life/injected-errors", test_injected_errors);
+    qtest_add_func("/atlas350/ub-life/target-reset", test_target_reset);
+    qtest_add_func("/atlas350/ub-life/initiator-reset", test_initiator_reset);
+    qtest_add_func("/atlas350/ub-life/migration", test_migration);
+    return g_test_run();
+}
