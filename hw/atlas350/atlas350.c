@@ -518,6 +518,13 @@ static void a350_teardown(Atlas350State *s)
         msix_uninit(pci, &s->regs, &s->regs);
     }
     pcie_cap_exit(pci);
+    /* A region in a container holds its owner, which is this device. */
+    if (s->shm_ram.container) {
+        memory_region_del_subregion(&s->shm, &s->shm_ram);
+    }
+    if (s->regs_io.container) {
+        memory_region_del_subregion(&s->regs, &s->regs_io);
+    }
 }
 
 static void a350_realize(PCIDevice *pci, Error **errp)
@@ -525,7 +532,11 @@ static void a350_realize(PCIDevice *pci, Error **errp)
     Atlas350State *s = ATLAS350(pci);
     A350Card *c = &s->card;
 
-    if (!a350_check_props(s, errp) || !a350_memory_init(s, errp)) {
+    if (!a350_check_props(s, errp)) {
+        return;
+    }
+    if (!a350_memory_init(s, errp)) {
+        a350_teardown(s);
         return;
     }
     a350_card_init(s);

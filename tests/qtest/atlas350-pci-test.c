@@ -374,6 +374,23 @@ static void test_stop_cont(void)
     t_stop(m);
 }
 
+static void test_hotplug(void)
+{
+    QTestState *qts = qtest_init("-M q35 -m 64M -nodefaults "
+                                 "-device pcie-root-port,id=rp0");
+    int i;
+
+    for (i = 0; i < 5; i++) {
+        qtest_qmp_device_add(qts, "atlas350", "hot", "{'bus': 'rp0', "
+                             "'hbm-size': 268435456 }");
+        qtest_qmp_device_del_send(qts, "hot");
+        /* no guest to let go of it: a reset of the machine completes it */
+        qtest_system_reset_nowait(qts);
+        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    }
+    qtest_quit(qts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -392,5 +409,6 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/reset/flr", test_flr);
     qtest_add_func("atlas350/reset/system", test_system_reset);
     qtest_add_func("atlas350/pci/stop-and-cont", test_stop_cont);
+    qtest_add_func("atlas350/pci/hotplug", test_hotplug);
     return g_test_run();
 }
