@@ -373,7 +373,7 @@ static void debug_stop(A350ClusterCore *cc, A350CoreExit why)
     cc->why = why;
     for (i = 0; i < cl->num_cores; i++) {
         cl->core[i].stopped = true;
-        if (!cl->core[i].parked) {
+        if (!cl->core[i].parked && i != cc->index) {
             a350_core_kick(cl->core[i].core);
         }
     }
@@ -400,7 +400,7 @@ static void handle_exit(A350ClusterCore *cc, A350CoreExit why, bool stepped)
     default:
         break;
     }
-    if (stepped) {
+    if (stepped && why != A350_EXIT_KICK) {
         debug_stop(cc, why);
     }
 }

@@ -404,6 +404,7 @@ static A350CoreExit run(A350Core *c, int64_t left)
 
 A350CoreExit a350_core_step(A350Core *c)
 {
+    uint64_t reported = c->stop_pc;
     A350CoreExit ret;
 
     c->single = true;
@@ -413,6 +414,8 @@ A350CoreExit a350_core_step(A350Core *c)
     ret = run(c, 0);
     if (ret == A350_EXIT_DEBUG) {
         c->stop_pc = c->pc;
+    } else if (ret == A350_EXIT_KICK && c->pc == c->skip_pc) {
+        c->stop_pc = reported;   /* nothing was done yet */
     }
     c->skip_pc = ~0ull;
     c->single = c->skip_watch = false;

@@ -34,6 +34,7 @@ struct A350Gdb {
     unsigned list;               /* position of qsThreadInfo */
     Point point[POINTS_MAX];
     unsigned num_points;
+    uint64_t solib_brk;          /* where the dynamic linker tells of changes */
 
     enum { IDLE, BODY, SUM1, SUM2 } state;
     char in[PACKET_MAX + 1];
@@ -121,11 +122,11 @@ static void stop_reply(A350Gdb *g, unsigned core, A350CoreExit why)
         g_string_append_printf(g->out, "%s:%" PRIx64 ";", watch[d.kind],
                                d.addr);
     } else if (why == A350_EXIT_DEBUG) {
-        const char *kind = "swbreak";
+        const char *kind = d.addr == g->solib_brk ? "library" : "swbreak";
 
         for (i = 0; i < g->num_points; i++) {
-            if (g->point[i].addr == d.addr && g->point[i].kind == '1') {
-                kind = "hwbreak";
+            if (g->point[i].addr == d.addr && g->point[i].kind <= '1') {
+                kind = g->point[i].kind == '1' ? "hwbreak" : "swbreak";
             }
         }
         g_string_append_printf(g->out, "%s:;", kind);
@@ -182,12 +183,44 @@ static void interrupt(A350Gdb *g)
     send_frame(g);
 }
 
+static uint64_t load64(A350Gdb *g, uint64_t addr)
+{
+    const void *p = a350_core_mem(core_of(g, 0), addr, 8);
+
+    return p ? ldq_le_p(p) : 0;
+}
+
+/*
+ * The dynamic linker calls r_debug.r_brk when libraries come and go: a
+ * breakpoint of ours there makes GDB read the list again.
+ */
+static void watch_libraries(A350Gdb *g, bool on)
+{
+    uint64_t r_debug = qatomic_read(&g->cl->r_debug);
+    uint64_t brk = on && r_debug ? load64(g, r_debug + 16) : 0;
+    unsigned i;
+
+    if (brk == g->solib_brk) {
+        return;
+    }
+    for (i = 0; i < g->cl->num_cores; i++) {
+        if (g->solib_brk) {
+            a350_core_del_break(core_of(g, i), g->solib_brk);
+        }
+        if (brk && !a350_core_add_break(core_of(g, i), brk)) {
+            brk = 0;
+        }
+    }
+    g->solib_brk = brk;
+}
+
 /* Lets cores go; a stop that was not reported yet is reported instead. */
 static bool resume(A350Gdb *g, unsigned go, unsigned step)
 {
     if (report_event(g)) {
         return true;
     }
+    watch_libraries(g, true);
     g->running = true;
     a350_cluster_debug_resume(g->cl, go, step);
     return false;
@@ -412,13 +445,6 @@ static void drop_points(A350Gdb *g)
 
 /* ---- libraries: the runtime's struct r_debug ---- */
 
-static uint64_t load64(A350Gdb *g, uint64_t addr)
-{
-    const void *p = a350_core_mem(core_of(g, 0), addr, 8);
-
-    return p ? ldq_le_p(p) : 0;
-}
-
 static char *load_name(A350Gdb *g, uint64_t addr)
 {
     GString *s = g_string_new(NULL);
@@ -432,20 +458,28 @@ static char *load_name(A350Gdb *g, uint64_t addr)
     return g_string_free(s, false);
 }
 
-/* Calls @fn for each library; link_map: l_addr l_name l_ld l_next. */
+/*
+ * Calls @fn for each library of each namespace. link.h: r_debug is r_version
+ * r_map r_brk r_state r_ldbase, from version 2 on also r_next; link_map is
+ * l_addr l_name l_ld l_next.
+ */
 static void each_library(A350Gdb *g, GString *out,
                          void (*fn)(GString *, uint64_t, const char *))
 {
     uint64_t r_debug = qatomic_read(&g->cl->r_debug), map;
     unsigned n = 0;
 
-    map = r_debug ? load64(g, r_debug + 8) : 0;
-    for (; map && n < LIBRARIES_MAX; n++, map = load64(g, map + 24)) {
-        g_autofree char *name = load_name(g, load64(g, map + 8));
+    while (r_debug && n++ < LIBRARIES_MAX) {
+        map = load64(g, r_debug + 8);
+        for (; map && n < LIBRARIES_MAX; n++, map = load64(g, map + 24)) {
+            g_autofree char *name = load_name(g, load64(g, map + 8));
 
-        if (*name) {
-            fn(out, load64(g, map), name);
+            if (*name) {
+                fn(out, load64(g, map), name);
+            }
         }
+        r_debug = (uint32_t)load64(g, r_debug) >= 2 ? load64(g, r_debug + 40)
+                                                    : 0;
     }
 }
 
@@ -626,6 +660,7 @@ static void thread_alive(A350Gdb *g, const char *p)
 static void detach(A350Gdb *g)
 {
     drop_points(g);
+    watch_libraries(g, false);
     g->running = false;
     a350_cluster_debug_resume(g->cl, all_cores(g), 0);
 }
