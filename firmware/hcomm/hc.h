@@ -31,6 +31,7 @@
 #include "hw/atlas350/regs.h"
 #include "hw/atlas350/sqe.h"
 #include "hw/atlas350/ub.h"
+#include "platform.h"
 
 /* Calls are exported by name; the rest of the library is hidden. */
 #define HC_API __attribute__((visibility("default")))
@@ -105,11 +106,23 @@ a350_thread_obj *hc_queue(ThreadHandle h, const char *call);
 a350_channel_obj *hc_channel(ChannelHandle h, const char *call);
 
 /* Is [addr, addr + len) memory of this card that may be loaded from? */
-bool hc_in_card(uint64_t addr, uint64_t len);
+static inline bool hc_in_card(uint64_t addr, uint64_t len)
+{
+    return addr >= hc_mem_lo && addr <= hc_mem_hi && len <= hc_mem_hi - addr;
+}
+
 /* Is it in this card's window at all (its reserve and registers included)? */
-bool hc_in_window(uint64_t addr, uint64_t len);
+static inline bool hc_in_window(uint64_t addr, uint64_t len)
+{
+    return addr >= hc_mem_lo && addr - hc_mem_lo <= A350_DEV_STRIDE &&
+           len <= A350_DEV_STRIDE - (addr - hc_mem_lo);
+}
+
 /* Device address of a notify register of this card. */
-uint64_t hc_notify_addr(uint32_t id);
+static inline uint64_t hc_notify_addr(uint32_t id)
+{
+    return a350_notify_addr(hc_mem_lo, id);
+}
 
 /* "rank 3, thread 2" for messages; @buf is given back. */
 #define HC_NAME_LEN 96

@@ -46,31 +46,6 @@ void hc_log(enum hc_level level, const char *fmt, ...)
     hc_plat_log(line, (uint32_t)n + 1);
 }
 
-bool hc_in_card(uint64_t addr, uint64_t len)
-{
-    uint64_t lo, hi;
-
-    hc_plat_memory(&lo, &hi);
-    return addr >= lo && addr <= hi && len <= hi - addr;
-}
-
-bool hc_in_window(uint64_t addr, uint64_t len)
-{
-    uint64_t lo, hi;
-
-    hc_plat_memory(&lo, &hi);
-    return addr >= lo && addr - lo <= A350_DEV_STRIDE &&
-           len <= A350_DEV_STRIDE - (addr - lo);
-}
-
-uint64_t hc_notify_addr(uint32_t id)
-{
-    uint64_t lo, hi;
-
-    hc_plat_memory(&lo, &hi);
-    return a350_notify_addr(lo, id);
-}
-
 /* Why @h can not be an object of @size bytes; NULL: it can. */
 static const char *bad_address(uint64_t h, uint64_t size)
 {

@@ -8,18 +8,19 @@
 #include "hc.h"
 #include "platform.h"
 
+uint64_t hc_mem_lo, hc_mem_hi;
+
 /*
  * This library lies in the firmware's reserve at the top of HBM
  * (hw/atlas350/aicpu.h), so the address of its own data tells which card it
  * runs on, and all HBM below it is there to be read.
  */
-void hc_plat_memory(uint64_t *lo, uint64_t *hi)
+__attribute__((constructor)) static void find_memory(void)
 {
-    static char here;
-    uint64_t addr = (uint64_t)(uintptr_t)&here;
+    uint64_t addr = (uint64_t)(uintptr_t)&hc_mem_lo;
 
-    *lo = A350_DEV_BASE(a350_addr_card(addr));
-    *hi = addr;
+    hc_mem_lo = A350_DEV_BASE(a350_addr_card(addr));
+    hc_mem_hi = addr;
 }
 
 uint64_t hc_plat_now(void)

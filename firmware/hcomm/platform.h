@@ -11,9 +11,9 @@
 
 /*
  * Memory of this card that may hold objects: [lo, hi). Loads from it never
- * fault.
+ * fault. Set before the first call.
  */
-void hc_plat_memory(uint64_t *lo, uint64_t *hi);
+extern uint64_t hc_mem_lo, hc_mem_hi;
 
 /* Monotonic clock, ns. */
 uint64_t hc_plat_now(void);
