@@ -55,7 +55,6 @@ typedef struct a350_fw_call {
  */
 typedef struct a350_fw_crash {
     a350_exc_record rec;
-    uint64_t heap_mark;            /* unused by the monitor */
 } a350_fw_crash;
 
 typedef struct a350_fw_file {

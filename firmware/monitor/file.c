@@ -268,6 +268,10 @@ int64_t sys_pread(uint64_t fd, uint64_t buf, uint64_t len, uint64_t pos)
     if (!user_range(buf, len)) {
         return -EFAULT;
     }
+    /* One call may not hold the lock for ever. */
+    if (d->kind != FD_FILE && len > 1 << 20) {
+        len = 1 << 20;
+    }
     switch (d->kind) {
     case FD_ZERO:
         memset((void *)buf, 0, len);

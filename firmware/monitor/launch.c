@@ -87,6 +87,10 @@ bool mbox_take(struct core *c, struct thread *t)
     am_write(A350_AM_MSQ_ACCEPT, 1);
     am_write(A350_AM_KERNEL_ADDR, (uintptr_t)t->call.function);
     t->in_launch = true;
+    t->fcsr = 0;
+    if (c->fp_owner == t) {
+        csr_write(0x003, 0);     /* fcsr: no kernel leaves it to the next */
+    }
     t->abort = A350_ABORT_NONE;
     t->x[10] = user_put(out, &t->call, sizeof(t->call)) ? 0
                                                         : (uint64_t)-EFAULT;
@@ -242,6 +246,8 @@ static bool enter_crash(struct core *c, struct thread *t)
     user_put(sp + SIGFRAME_SIZE - 16, tramp, 8);
     t->x[1] = sp + SIGFRAME_SIZE - 16;
     t->x[2] = sp;
+    t->x[3] = t->gp;
+    t->x[4] = t->tp;
     t->x[10] = t->crash_buf;
     t->x[11] = sp;
     t->x[12] = t->crash_level;
@@ -366,6 +372,8 @@ static int64_t sys_next(struct core *c, struct thread *t, uint64_t out)
     }
     c->worker = t;
     c->need_worker = false;
+    t->gp = t->x[3];
+    t->tp = t->x[4];
     t->state = T_MBOX;
     return (int64_t)out;
 }

@@ -60,6 +60,7 @@ struct thread {
     uint64_t sigmask;
     uint64_t alt_sp, alt_size;
     uint64_t crash_entry, crash_stack, crash_size, crash_buf;
+    uint64_t gp, tp;         /* as the runtime has them */
     char line[LINE_MAX_LEN]; /* standard output up to the next newline */
     uint32_t line_len;
     /* the launch it runs */

@@ -106,7 +106,6 @@ void heap_bind(int core);
 void heap_launch_end(void);
 uint64_t heap_drop_fresh(bool really);
 void heap_recover(int tid);
-void heap_owner(int *tid);
 
 /* crash.c */
 void rt_crash_setup(void);

@@ -196,6 +196,14 @@ extern "C" unsigned hoard_small(void *)
     }
 }
 
+// No register is what the runtime thinks it is.
+extern "C" unsigned wild_registers(void *)
+{
+    asm volatile("li s0, 0x3331\n\tli gp, 0x99\n\tli tp, 0x77\n\t"
+                 "li sp, 0x1235\n\tlw zero, 12(zero)");
+    return 0;
+}
+
 extern "C" unsigned divide(void *)
 {
     volatile int a = 7, zero = 0;

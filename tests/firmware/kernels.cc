@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -163,6 +164,16 @@ extern "C" unsigned no_threads(void *)
         return 0;
     }
     return 1;
+}
+
+extern "C" unsigned rounding(void *)
+{
+    volatile double one = 1.0, ten = 10.0;
+
+    CHECK(std::fegetround() == FE_TONEAREST);
+    CHECK(one / ten == 0.1);
+    std::fesetround(FE_UPWARD);
+    return 0;
 }
 
 extern "C" unsigned locals(void *)
