@@ -89,8 +89,16 @@ ACL_EXPORT void aclAppLog(aclLogLevel logLevel, const char *func,
 
 /* ---- text ---- */
 
+/* Message numbers that users search for: spec/api/env-and-errors.md §3. */
 static const char *code_prefix(aclError code)
 {
+    if (code == ACL_ERROR_RT_TASK_TIMEOUT) {
+        return "EI0002";         /* a notify wait expired */
+    }
+    if (code == ACL_ERROR_RT_LINK_ERROR ||
+        code == ACL_ERROR_RT_SUSPECT_REMOTE_ERROR) {
+        return "EI0018";         /* a transfer to another card failed */
+    }
     if (code < 107000 || code == ACL_ERROR_RT_PARAM_INVALID) {
         return "EE1003";         /* an argument */
     }

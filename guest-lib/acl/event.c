@@ -46,8 +46,8 @@ typedef struct event {
     uint32_t magic;
     ev_kind kind;
     uint32_t flags, id;
-    acl_ctx *ctx;
     acl_dev *dev;
+    uint32_t generation;         /* of the device */
     uint32_t notify;             /* F_STEADY: the event's own */
     bool set;                    /* F_STEADY: recorded and not reset */
     event_rec *last;
@@ -146,8 +146,8 @@ static aclError create(const char *func, aclrtEvent *out, ev_kind kind,
     }
     e->kind = kind;
     e->flags = flags;
-    e->ctx = c;
     e->dev = c->dev;
+    e->generation = c->dev->generation;
     e->id = next_id++;
     *out = e;
     return ACL_SUCCESS;
@@ -211,7 +211,8 @@ ACL_EXPORT aclError aclrtDestroyEvent(aclrtEvent event_)
     if (e->last) {
         rec_put(e->last);
     }
-    if (e->flags & F_STEADY && e->dev->card && e->ctx->active) {
+    if (e->flags & F_STEADY && e->dev->card &&
+        e->generation == e->dev->generation) {
         a350_notify_free(e->dev->card, e->notify);
     }
     atomic_fetch_sub(&e->dev->events, 1);

@@ -33,3 +33,13 @@ $(B)/tests/bench/hixl: $(S)/tests/bench/hixl.cc \
 	$(CXX) $(CXXFLAGS) -std=c++14 -I$(PREFIX)/include -o $@ $< \
 	    -L$(PREFIX)/lib64 -Wl,-rpath-link,$(PREFIX)/lib64 -lcann_hixl \
 	    -lacl_rt -lpthread
+
+# The runtime: launches and copies.
+$(B)/tests/bench/acl: $(S)/tests/bench/acl.c $(PREFIX)/lib64/libacl_rt.so
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -I$(S)/guest-lib/card \
+	    -I$(S)/guest-lib/acl -o $@ $< -L$(PREFIX)/lib64 -lacl_rt
+
+BENCH_FILES += $(B)/tests/bench/acl \
+               $(B)/tests/guest/acl/libacl_test_kernel.so \
+               $(B)/tests/guest/acl/libacl_test_kernel.json

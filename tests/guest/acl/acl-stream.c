@@ -384,6 +384,29 @@ static void contexts(void)
     OK(aclrtSetCurrentContext(c0));
 }
 
+/* All streams there are; the next one is refused, and they come back. */
+static void limits(void)
+{
+    static aclrtStream s[4096];
+    uint32_t free_before, free_after;
+    int n = 0, rc = 0;
+
+    OK(aclrtGetStreamAvailableNum(&free_before));
+    while (n < 4096 && (rc = aclrtCreateStream(&s[n])) == 0) {
+        n++;
+    }
+    printf("%d streams, then %d: %s\n", n, rc, aclGetRecentErrMsg());
+    CHECK(rc == 207008);
+    CHECK(n == 1983 && (uint32_t)n == free_before);
+    while (n--) {
+        if (aclrtDestroyStream(s[n])) {
+            CHECK(!"destroy");
+        }
+    }
+    OK(aclrtGetStreamAvailableNum(&free_after));
+    CHECK(free_after == free_before);
+}
+
 int main(void)
 {
     OK(aclInit(NULL));
@@ -409,6 +432,8 @@ int main(void)
     graphs();
     printf("contexts\n");
     contexts();
+    printf("limits\n");
+    limits();
     OK(aclrtFree(dev_a));
     OK(aclrtFree(dev_b));
     OK(aclrtFreeHost(pin));

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct add_args {
@@ -41,6 +42,16 @@ unsigned int k_big(void *p)
 unsigned int k_nothing(void *p)
 {
     (void)p;
+    return 0;
+}
+
+/* The card's clock at the first instruction. */
+unsigned int k_clock(void *p)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    **(uint64_t **)p = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
     return 0;
 }
 
