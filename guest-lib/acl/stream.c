@@ -489,11 +489,14 @@ void stream_delete(a350_stream *s, bool force)
     handle_free(s);
 }
 
+/* A card may have fewer queues than there can be streams (num-sq). */
 uint32_t stream_available(acl_dev *d)
 {
-    uint32_t n = atomic_load(&d->streams);
+    uint32_t n = atomic_load(&d->streams), max = STREAM_MAX;
+    uint32_t queues = a350_card_queues_free(d->card);
 
-    return n < STREAM_MAX ? STREAM_MAX - n : 0;
+    n = n < max ? max - n : 0;
+    return n < queues ? n : queues;
 }
 
 /* ---- handles ---- */

@@ -178,6 +178,8 @@ A350_API int a350_sq_new(a350_card *card, const a350_sq_config *cfg,
                             a350_sq **sq);
 /* Ends running work (a kernel is aborted) and frees ring and id. */
 A350_API void a350_sq_destroy(a350_sq *sq);
+/* Queues of the card that nobody has. */
+A350_API uint32_t a350_card_queues_free(a350_card *card);
 /* Drops all entries and the error; the queue is enabled and empty again. */
 A350_API int a350_sq_reset(a350_sq *sq);
 

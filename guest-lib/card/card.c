@@ -16,8 +16,15 @@
 #define READY_TIMEOUT_MS    10000
 #define SPIN_NS             40000
 
-/* Open cards, by number; an entry's card lives while refs > 0. */
+/*
+ * Open cards, by number; an entry's card lives while refs > 0. Opening and
+ * closing are under the number's own lock: the kernel's reset of a card takes
+ * a tenth of a second, and several threads open several cards.
+ */
 static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t open_lock[A350_CARDS_MAX] = {
+    [0 ... A350_CARDS_MAX - 1] = PTHREAD_MUTEX_INITIALIZER
+};
 static a350_card *cards[A350_CARDS_MAX];
 /* The same by fabric index, for address look-ups without the lock. */
 static a350_card *by_index[A350_CARDS_MAX];
@@ -379,15 +386,20 @@ int a350_card_open(unsigned number, a350_card **card)
         return a350_fail(-ENODEV, "card %u does not exist (0..%u)", number,
                          A350_CARDS_MAX - 1);
     }
+    pthread_mutex_lock(&open_lock[number]);
     pthread_mutex_lock(&cards_lock);
     c = cards[number];
     if (c) {
         c->refs++;
-    } else if ((rc = card_new(number, &c)) == 0) {
-        cards[number] = c;
-        __atomic_store_n(&by_index[c->id.card_index], c, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&cards_lock);
+    if (!c && (rc = card_new(number, &c)) == 0) {
+        pthread_mutex_lock(&cards_lock);
+        cards[number] = c;
+        __atomic_store_n(&by_index[c->id.card_index], c, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&cards_lock);
+    }
+    pthread_mutex_unlock(&open_lock[number]);
     if (rc == 0) {
         *card = c;
     }
@@ -422,14 +434,22 @@ static void report_leaks(a350_card *c)
 
 void a350_card_close(a350_card *c)
 {
+    unsigned number = c->number;
+    bool last;
+
+    pthread_mutex_lock(&open_lock[number]);
     pthread_mutex_lock(&cards_lock);
-    if (--c->refs == 0) {
-        cards[c->number] = NULL;
+    last = --c->refs == 0;
+    if (last) {
+        cards[number] = NULL;
         __atomic_store_n(&by_index[c->id.card_index], NULL, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&cards_lock);
+    if (last) {
         report_leaks(c);
         card_teardown(c);
     }
-    pthread_mutex_unlock(&cards_lock);
+    pthread_mutex_unlock(&open_lock[number]);
 }
 
 a350_card *a350_card_of_addr(uint64_t addr)

@@ -480,6 +480,16 @@ int a350_sq_reset(a350_sq *q)
     return rc;
 }
 
+uint32_t a350_card_queues_free(a350_card *c)
+{
+    uint32_t n;
+
+    pthread_mutex_lock(&c->sq_lock);
+    n = c->id.num_sq > c->sq_live ? c->id.num_sq - c->sq_live : 0;
+    pthread_mutex_unlock(&c->sq_lock);
+    return n;
+}
+
 uint32_t a350_sq_id(const a350_sq *q)
 {
     return q->id;

@@ -397,7 +397,7 @@ static void limits(void)
     }
     printf("%d streams, then %d: %s\n", n, rc, aclGetRecentErrMsg());
     CHECK(rc == 207008);
-    CHECK(n == 1983 && (uint32_t)n == free_before);
+    CHECK(n > 200 && n <= 1983 && (uint32_t)n == free_before);
     while (n--) {
         if (aclrtDestroyStream(s[n])) {
             CHECK(!"destroy");
