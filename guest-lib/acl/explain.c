@@ -106,12 +106,17 @@ static size_t kernel_text(uint64_t result, char *text, size_t len)
     }
     a350_copy(&c, r, sizeof(c));
     a350_fill(r, 0, sizeof(*r));
-    /* The firmware's sentence names kernel, library and place. */
+    /* The firmware's sentence names kernel and library. */
     c.exc.text[sizeof(c.exc.text) - 1] = '\0';
+    c.exc.where[sizeof(c.exc.where) - 1] = '\0';
     n = c.exc.text[0]
         ? snprintf(text, len, "kernel %s", c.exc.text)
         : snprintf(text, len, "kernel %.64s of %.64s failed at %.160s",
                    c.exc.kernel, c.exc.library, c.exc.where);
+    if (n > 0 && (size_t)n < len && c.exc.where[0] &&
+        !strstr(text, c.exc.where)) {
+        n += snprintf(text + n, len - (size_t)n, " at %s", c.exc.where);
+    }
     if (n > 0 && (size_t)n < len && c.exc.cause < 0x100) {
         n += snprintf(text + n, len - (size_t)n, " (pc 0x%llx, address 0x%llx, "
                       "cause %u, core %u)", (unsigned long long)c.exc.pc,
