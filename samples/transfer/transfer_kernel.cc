@@ -12,6 +12,11 @@ namespace {
 
 constexpr uint32_t WAIT_SECONDS = 60;
 
+uint32_t Limit(const TransferParam *p)
+{
+    return p->seconds != 0 ? p->seconds : WAIT_SECONDS;
+}
+
 void Fill(uint8_t *p, uint64_t size, uint64_t seed)
 {
     uint64_t *w = reinterpret_cast<uint64_t *>(p);
@@ -115,13 +120,13 @@ int32_t Queue(const TransferParam *p)
                                                 NOTIFY_GO);
     case STEP_AWAIT:
         return HcommChannelNotifyWaitOnThread(p->thread, p->channel, NOTIFY_GO,
-                                              WAIT_SECONDS);
+                                              Limit(p));
     case STEP_WRITE:
         return HcommWriteWithNotifyOnThread(p->thread, p->channel, dst, src,
                                             p->size, NOTIFY_DATA);
     case STEP_RECEIVE:
         return HcommChannelNotifyWaitOnThread(p->thread, p->channel,
-                                              NOTIFY_DATA, WAIT_SECONDS);
+                                              NOTIFY_DATA, Limit(p));
     case STEP_COPY:
         return HcommLocalCopyOnThread(p->thread, dst, src, p->size);
     case STEP_PING:

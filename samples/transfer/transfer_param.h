@@ -35,6 +35,8 @@ struct TransferParam {
     uint64_t size;               /* bytes; of one message for PING, PONG */
     uint64_t seed;               /* of the pattern */
     uint64_t result;             /* device address of a TransferResult */
+    uint32_t seconds;            /* limit of waits; 0: 60 */
+    uint32_t reserved;
 };
 
 /*
