@@ -42,7 +42,8 @@ $(B)/tests/unit/test-hcomm-device: $(S)/tests/unit/test-hcomm-device.c \
 # threads of one process, on cards of plain memory.
 UNIT_TESTS += $(B)/tests/unit/test-hccl-layout \
               $(B)/tests/unit/test-hccl-headers \
-              $(B)/tests/unit/test-hccl-control
+              $(B)/tests/unit/test-hccl-control \
+              $(B)/tests/unit/test-hccl-endpoint
 
 PUBLIC_HEADERS := $(wildcard $(S)/include/*/*.h $(S)/include/*.h \
                     $(S)/include/pkg_inc/*/*.h)
@@ -61,8 +62,8 @@ $(B)/tests/unit/test-hccl-headers: $(S)/tests/unit/test-hccl-headers.sh \
 
 HCCL_CONTROL_SRC := $(wildcard $(S)/guest-lib/hccl/*.c \
                       $(S)/guest-lib/hcomm/*.c)
-$(B)/tests/unit/test-hccl-control: $(S)/tests/unit/test-hccl-control.c \
-	$(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
+$(B)/tests/unit/test-hccl-control $(B)/tests/unit/test-hccl-endpoint: \
+	$(B)/tests/unit/%: $(S)/tests/unit/%.c $(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
 	$(wildcard $(S)/guest-lib/hccl/*.h $(S)/guest-lib/card/a350_card.h \
 	    $(S)/guest-lib/acl/acl_internal.h $(S)/tests/unit/*.h)
 	@mkdir -p $(@D)
