@@ -484,10 +484,28 @@ const a350_windows *a350_card_windows(const a350_card *c)
     return &c->win;
 }
 
+/* The log's last line that is not empty. */
+static void log_tail(a350_card *c, char *buf, size_t len)
+{
+    volatile a350_log_ring *r =
+        (volatile a350_log_ring *)(c->vfio.bar0.ptr + A350_SHM_LOG);
+    char text[1024], *line, *end;
+    uint64_t pos = r->head > sizeof(text) ? r->head - (sizeof(text) - 1) : 0;
+
+    a350_log_read(c, &pos, text, sizeof(text), NULL);
+    end = text + strlen(text);
+    while (end > text && end[-1] == '\n') {
+        *--end = '\0';
+    }
+    line = strrchr(text, '\n');
+    snprintf(buf, len, "%s", line ? line + 1 : text);
+}
+
 int a350_card_wait_firmware(a350_card *c, unsigned timeout_ms)
 {
     uint64_t end = a350_now_ns() + timeout_ms * 1000000ull;
     uint32_t st, fw;
+    char log[256];
 
     for (;;) {
         st = ctrl(c, A350_CTRL_STATUS);
@@ -501,8 +519,10 @@ int a350_card_wait_firmware(a350_card *c, unsigned timeout_ms)
                              "firmware=FILE", c->bdf);
         }
         if ((st & A350_STATUS_FW_FAILED) || fw >= A350_FW_FAILED) {
+            log_tail(c, log, sizeof(log));
             return a350_fail(-EIO, "card %s: its firmware failed to start "
-                             "(code 0x%x): see the card log", c->bdf, fw);
+                             "(code 0x%x); the card's log ends with: %s",
+                             c->bdf, fw, log);
         }
         if (a350_now_ns() > end) {
             return a350_fail(-ETIMEDOUT, "card %s: its firmware is not ready "

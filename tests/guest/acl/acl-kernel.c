@@ -258,6 +258,9 @@ int main(int argc, char **argv)
     t0 = t_now();
     b = load("libacl_test_kernel.json", 1, 0);
     add(func(b, "Add"), s, 1, 2);
+    if (t_failed) {
+        return t_end("acl-kernel");  /* nothing else can work */
+    }
     printf("first kernel after %.0f ms\n", (t_now() - t0) * 1000);
     modes(s);
     arguments(b, s);
