@@ -22,7 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SPIN_NS             30000
+#define SPIN_NS             100000
 #define RECHECK_NS          20000000ull
 
 struct a350_sq {
