@@ -43,3 +43,11 @@ $(B)/tests/bench/acl: $(S)/tests/bench/acl.c $(PREFIX)/lib64/libacl_rt.so
 BENCH_FILES += $(B)/tests/bench/acl \
                $(B)/tests/guest/acl/libacl_test_kernel.so \
                $(B)/tests/guest/acl/libacl_test_kernel.json
+
+BENCH_FILES += $(B)/tests/bench/libcalls_kernel.so
+
+$(B)/tests/bench/libcalls_kernel.so: $(S)/tests/bench/calls_kernel.c \
+	$(B)/firmware/lib/libccl_kernel.so
+	@mkdir -p $(@D)
+	$(RVCC) -O2 -Wall -Wextra -Werror -fPIC -shared -I$(S)/include -o $@ $< \
+	    -L$(B)/firmware/lib -lccl_kernel
