@@ -207,6 +207,7 @@ uint32_t a350_ub_jetty_destroy(A350Card *c, uint32_t jetty, char *msg)
     A350UbWaiterList fire = QTAILQ_HEAD_INITIALIZER(fire);
     A350Jetty *j;
 
+    QEMU_LOCK_GUARD(&ub->admin_lock);
     QEMU_LOCK_GUARD(&ub->lock);
     j = jetty_find_msg(ub, jetty, msg);
     if (!j) {
@@ -228,6 +229,7 @@ uint32_t a350_ub_jetty_reset(A350Card *c, uint32_t jetty, char *msg)
     A350UbWaiterList fire = QTAILQ_HEAD_INITIALIZER(fire);
     A350Jetty *j;
 
+    QEMU_LOCK_GUARD(&ub->admin_lock);
     QEMU_LOCK_GUARD(&ub->lock);
     j = jetty_find_msg(ub, jetty, msg);
     if (!j) {
@@ -321,6 +323,7 @@ void a350_ub_reset(A350Card *c)
     A350Jetty *j;
 
     trace_atlas350_ub_reset(c->index);
+    qemu_mutex_lock(&ub->admin_lock);
     qemu_mutex_lock(&ub->lock);
     was_paused = ub->paused;
     ub->paused = true;
@@ -336,6 +339,7 @@ void a350_ub_reset(A350Card *c)
     qatomic_set(&ub->inject_count, 0);
     ub->paused = was_paused;
     qemu_mutex_unlock(&ub->lock);
+    qemu_mutex_unlock(&ub->admin_lock);
     a350_seg_reset(ub);
 }
 
@@ -350,6 +354,7 @@ void a350_ub_init(A350Card *c)
     QTAILQ_INIT(&ub->all);
     QTAILQ_INIT(&ub->ready);
     QTAILQ_INIT(&ub->firing);
+    qemu_mutex_init(&ub->admin_lock);
     qemu_mutex_init(&ub->lock);
     qemu_cond_init(&ub->idle);
     a350_seg_init(ub);
@@ -367,6 +372,7 @@ void a350_ub_destroy(A350Card *c)
     a350_seg_destroy(ub);
     qemu_cond_destroy(&ub->idle);
     qemu_mutex_destroy(&ub->lock);
+    qemu_mutex_destroy(&ub->admin_lock);
     g_free(ub->jetty);
     g_free(ub);
     c->ub = NULL;

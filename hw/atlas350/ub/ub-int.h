@@ -11,7 +11,8 @@
  *
  * Locks: A350Ub.lock guards jetties and waiters, seg_lock the segments. No
  * request is carried out and no callback made with either held, and they are
- * never held both.
+ * never held both. admin_lock is taken before them by what makes and breaks
+ * jetties, one command at a time, because that has to leave lock in between.
  */
 #ifndef HW_ATLAS350_UB_INT_H
 #define HW_ATLAS350_UB_INT_H
@@ -87,6 +88,7 @@ typedef struct A350Jetty {
 struct A350Ub {
     A350Card *card;
     QEMUBH *bh;                  /* goes on with ready jetties */
+    QemuMutex admin_lock;
     QemuMutex lock;
     QemuCond idle;               /* a pump or a callback has ended */
     bool paused;
