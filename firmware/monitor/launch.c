@@ -61,6 +61,13 @@ static void decode(a350_fw_call *call, const a350_topic_mbox *mb)
     }
 }
 
+/* No launch may begin before the runtime has been restarted. */
+bool mbox_closed(void)
+{
+    return mon.want_restart == RESTART_HARD ||
+           (mon.want_restart && !any_launch());
+}
+
 /* Gives the core's mailbox, if it is valid, to @t, which waits for it. */
 bool mbox_take(struct core *c, struct thread *t)
 {
@@ -75,9 +82,7 @@ bool mbox_take(struct core *c, struct thread *t)
         t->x[10] = (uint64_t)-EINTR;
         return true;
     }
-    if (mon.want_restart == RESTART_HARD ||
-        (mon.want_restart && !any_launch()) ||
-        !(am_read(A350_AM_MSQ_STATUS) & A350_MSQ_VALID)) {
+    if (mbox_closed() || !(am_read(A350_AM_MSQ_STATUS) & A350_MSQ_VALID)) {
         return false;
     }
     read_mbox(&mb);

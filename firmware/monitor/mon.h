@@ -268,6 +268,7 @@ void schedule(struct core *c);
 void syscall(struct core *c, struct thread *t);
 
 /* launch.c: mailbox, private calls, death of a launch */
+bool mbox_closed(void);
 bool mbox_take(struct core *c, struct thread *t);
 void launch_timer(struct core *c);
 uint64_t launch_deadline(struct thread *t);

@@ -354,7 +354,8 @@ static struct thread *pick(struct core *c)
 /* Nothing to run: waits for an interrupt with the lock given up. */
 static void idle(struct core *c)
 {
-    bool mbox = c->worker && c->worker->state == T_MBOX;
+    /* A mailbox that may not be taken must not keep the core awake. */
+    bool mbox = c->worker && c->worker->state == T_MBOX && !mbox_closed();
 
     if (mon.want_restart && all_idle()) {
         if (c->id == 0) {

@@ -284,6 +284,7 @@ uint32_t rt_load(a350_load_param *p)
     rt_me.loading = NULL;
     rt_me.lib = NULL;
     if (status == A350_AE_OK) {
+        p->message[0] = 0;
         p->id = lib->id;
         snprintf(p->path, sizeof(p->path), "%s", lib->path);
     } else {
