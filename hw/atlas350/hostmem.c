@@ -93,6 +93,7 @@ static void hm_synchronize(A350HostMem *hm)
 {
     unsigned old = qatomic_fetch_inc(&hm->epoch) & 1;
 
+    /* Pairs with hm_enter: epoch first, then the count. */
     smp_mb();
     while (qatomic_read(&hm->users[old])) {
         g_thread_yield();

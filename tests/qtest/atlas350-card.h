@@ -51,6 +51,9 @@ typedef struct TQueue {
 
 /* @props: further properties of each card, "" for none. */
 TMachine *t_start(unsigned cards, const char *props, const char *args);
+/* The same for a machine that waits for its state: nothing is programmed. */
+TMachine *t_start_incoming(unsigned cards, const char *props,
+                           const char *args);
 void t_stop(TMachine *m);
 /* Places BARs and switches memory and bus mastering on; t_start did it. */
 void t_enable(TCard *c);

@@ -165,6 +165,7 @@ static bool cqe_store(A350Card *c, A350Cq *cq, uint32_t slot,
                       sizeof(*e) - 4) != MEMTX_OK) {
         return false;
     }
+    /* Phase last. */
     smp_wmb();
     return c->host_write(c, cq->base + offset, &first, 4) == MEMTX_OK;
 }

@@ -22,8 +22,7 @@ static void ub_done(void *opaque, const A350UbResult *r)
     u->result = *r;
     qatomic_store_release(&u->done, 1);
     if (submitting != sq) {
-        smp_mb();
-        ts_ready(sq->ts, sq->id);
+        ts_wake(sq->ts, sq->id);
     }
 }
 
@@ -275,8 +274,7 @@ void a350_ts_aicpu_done(A350Card *c, uint32_t id, uint32_t task,
             }
         }
     }
-    smp_mb();
-    ts_ready(ts, id);
+    ts_wake(ts, id);
 }
 
 void ts_aicpu_abandon(A350Sq *sq)

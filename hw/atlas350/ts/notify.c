@@ -29,6 +29,7 @@ static void notify_wake(A350Ts *ts, const uint16_t *waiter)
 {
     uint16_t w;
 
+    /* Pairs with ts_wait_for: flag first, then the table. */
     smp_mb();
     w = qatomic_read(waiter);
     if (w) {
@@ -272,8 +273,7 @@ void ts_wait_unlink(A350Sq *sq)
         qatomic_set(table, sq->next_waiter ? sq->next_waiter->id + 1 : 0);
         if (sq->next_waiter) {
             /* A record may have come for the one that is the oldest now. */
-            smp_mb();
-            ts_ready(ts, sq->next_waiter->id);
+            ts_wake(ts, sq->next_waiter->id);
         }
     } else {
         while (w && w->next_waiter != sq) {
@@ -317,6 +317,7 @@ TsResult ts_wait_for(A350Sq *sq, uint32_t id)
     }
     ts_wait_link(sq);
     sq->state = SQ_NOTIFY;
+    /* Pairs with notify_wake: table first, then the flag. */
     smp_mb();
     return ts_poll_wait(sq);
 }

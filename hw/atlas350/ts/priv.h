@@ -211,6 +211,14 @@ static inline void ts_ready(A350Ts *ts, uint32_t sq)
     ts_kick(ts);
 }
 
+/* From any thread, after a store that the queue is to look at. */
+static inline void ts_wake(A350Ts *ts, uint32_t sq)
+{
+    /* The store is seen by who finds the bit already set and clears it. */
+    smp_mb();
+    ts_ready(ts, sq);
+}
+
 /* ---- sq.c ---- */
 A350Sq *ts_sq(A350Ts *ts, uint32_t id);
 void ts_sq_stop_work(A350Sq *sq);

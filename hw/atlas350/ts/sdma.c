@@ -21,8 +21,7 @@ static void copy_done(A350Move *m, uint32_t status)
     sq->job_status = status;
     qatomic_store_release(&sq->job_done, 1);
     if (submitting != sq) {
-        smp_mb();
-        ts_ready(sq->ts, sq->id);
+        ts_wake(sq->ts, sq->id);
     }
 }
 

@@ -364,8 +364,7 @@ static void reg_tail(A350Ts *ts, uint32_t id, uint32_t val)
     trace_atlas350_doorbell(ts->card->index, id, val);
     /* What is out of range is found when the queue is run: an error there. */
     qatomic_store_release(&sq->tail, val);
-    smp_mb();
-    ts_ready(ts, id);
+    ts_wake(ts, id);
 }
 
 static void reg_head(A350Ts *ts, uint32_t id, uint32_t val)
@@ -379,8 +378,7 @@ static void reg_head(A350Ts *ts, uint32_t id, uint32_t val)
         return;
     }
     qatomic_set(&sq->head_req, val);
-    smp_mb();
-    ts_ready(ts, id);
+    ts_wake(ts, id);
 }
 
 static void reg_status(A350Ts *ts, uint32_t id, uint32_t val)
@@ -388,8 +386,7 @@ static void reg_status(A350Ts *ts, uint32_t id, uint32_t val)
     trace_atlas350_sq_enable(ts->card->index, id,
                              val & A350_SQ_STATUS_ENABLE);
     qatomic_set(&ts->sq[id].enabled, val & A350_SQ_STATUS_ENABLE);
-    smp_mb();
-    ts_ready(ts, id);
+    ts_wake(ts, id);
 }
 
 static void reg_cq_head(A350Ts *ts, uint32_t id, uint32_t val)
