@@ -36,10 +36,10 @@ static void engine_free(hx_engine *e)
     free(e);
 }
 
-/* The engine stays on the card of the calling thread's device. */
-static uint32_t take_card(hx_engine *e)
+/* The engine stays on @card, or that of the calling thread's device. */
+static uint32_t take_card(hx_engine *e, a350_card *card)
 {
-    e->card = a350_current_card();
+    e->card = card ? card : a350_current_card();
     if (!e->card) {
         return hx_err(HX_FAILED, "Initialize: no device is set in this thread "
                       "(aclrtSetDevice)%s", a350_card_count() ? "" :
@@ -51,7 +51,7 @@ static uint32_t take_card(hx_engine *e)
 }
 
 static uint32_t engine_new(const char *name, const hixl_option *opt,
-                           size_t num, hx_engine **out)
+                           size_t num, a350_card *card, hx_engine **out)
 {
     hx_engine *e = calloc(1, sizeof(*e));
     uint32_t ret = HX_OK;
@@ -71,7 +71,7 @@ static uint32_t engine_new(const char *name, const hixl_option *opt,
         ret = hx_options_parse(&e->opt, opt, num);
     }
     if (ret == HX_OK) {
-        ret = take_card(e);
+        ret = take_card(e, card);
     }
     if (ret == HX_OK && e->name.port) {
         ret = hx_server_start(e);
@@ -104,16 +104,22 @@ void hixl_core_free(hixl_core *c)
 }
 
 /* A second one replaces the engine only if it succeeds. */
-uint32_t hixl_core_init(hixl_core *c, const char *name, const hixl_option *opt,
-                        size_t num)
+static uint32_t init(hixl_core *c, const char *name, const hixl_option *opt,
+                     size_t num, bool same_card)
 {
     hx_engine *e = NULL, *old;
+    a350_card *card = NULL;
     uint32_t ret;
 
     if (!c) {
         return HX_FAILED;
     }
-    ret = engine_new(name ? name : "", opt, num, &e);
+    if (same_card) {
+        pthread_rwlock_rdlock(&c->life);
+        card = c->e ? c->e->card : NULL;
+        pthread_rwlock_unlock(&c->life);
+    }
+    ret = engine_new(name ? name : "", opt, num, card, &e);
     if (ret != HX_OK) {
         return ret;
     }
@@ -125,6 +131,18 @@ uint32_t hixl_core_init(hixl_core *c, const char *name, const hixl_option *opt,
         engine_free(old);
     }
     return HX_OK;
+}
+
+uint32_t hixl_core_init(hixl_core *c, const char *name, const hixl_option *opt,
+                        size_t num)
+{
+    return init(c, name, opt, num, false);
+}
+
+uint32_t hixl_core_rename(hixl_core *c, const char *name,
+                          const hixl_option *opt, size_t num)
+{
+    return init(c, name, opt, num, true);
 }
 
 void hixl_core_finalize(hixl_core *c)

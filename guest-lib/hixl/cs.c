@@ -284,7 +284,8 @@ CS_API HixlStatus HixlCSServerRegMem(HixlServerHandle server_handle,
 /* The engine gets its port: a new one takes over the registrations. */
 static uint32_t listen_now(cs_server *s)
 {
-    uint32_t ret = start_engine(&s->c, s->c.name);
+    hixl_option o = { "GlobalResourceConfig", s->c.config };
+    uint32_t ret = hixl_core_rename(s->c.core, s->c.name, &o, 1);
     cs_mem *m;
 
     for (m = s->mems; m && ret == HX_OK; m = m->next) {

@@ -61,6 +61,9 @@ HIXL_CORE_API void hixl_core_free(hixl_core *c);
 
 HIXL_CORE_API uint32_t hixl_core_init(hixl_core *c, const char *name,
                                       const hixl_option *opt, size_t num);
+/* Starts anew under another name on the same card, whoever calls. */
+HIXL_CORE_API uint32_t hixl_core_rename(hixl_core *c, const char *name,
+                                        const hixl_option *opt, size_t num);
 HIXL_CORE_API void hixl_core_finalize(hixl_core *c);
 
 HIXL_CORE_API uint32_t hixl_core_register(hixl_core *c, uintptr_t addr,

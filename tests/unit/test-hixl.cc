@@ -878,7 +878,8 @@ static void TestCs() {
   is(HixlCSServerCreate(&sd, &sc, &s), HIXL_SUCCESS, "server");
   m = {COMM_MEM_TYPE_DEVICE, reinterpret_cast<void *>(Pair::Rb(0)), 8192};
   is(HixlCSServerRegMem(s, "kv", &m, &sm), HIXL_SUCCESS, "memory");
-  is(HixlCSServerListen(s, 16), HIXL_SUCCESS, "listen");
+  mock_set_device(-1);
+  is(HixlCSServerListen(s, 16), HIXL_SUCCESS, "listen, without a device");
   cd.local_endpoint = cd.remote_endpoint = &e;
   cd.server_ip = "127.0.0.1";
   mock_set_device(0);
