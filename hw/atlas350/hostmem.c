@@ -25,7 +25,7 @@
 
 #define HM_PAGE_BITS 12
 #define HM_PAGE_SIZE (1ull << HM_PAGE_BITS)
-#define HM_ENTRIES   4096u      /* direct mapped */
+#define HM_ENTRIES   65536u     /* direct mapped: 256 MiB */
 #define HM_BATCH     512u       /* pages translated for one request */
 #define HM_RUNS      64u        /* pages copied under one look at the cache */
 #define HM_RETRIES   1000u
@@ -337,12 +337,19 @@ void a350_hostmem_serve_until(Atlas350State *s, bool (*done)(void *opaque),
 static void hm_invalidate(A350HostMem *hm, uint64_t iova, uint64_t last)
 {
     uint64_t page = iova >> HM_PAGE_BITS, end = last >> HM_PAGE_BITS;
-    unsigned i;
+    uint64_t i, first = 0, num = HM_ENTRIES;
+    HmEntry *e;
 
+    /* Few pages can only be in few places. */
+    if (end - page < HM_ENTRIES) {
+        first = page;
+        num = end - page + 1;
+    }
     WITH_QEMU_LOCK_GUARD(&hm->lock) {
-        for (i = 0; i < HM_ENTRIES; i++) {
-            if (hm->entry[i].tag > page && hm->entry[i].tag - 1 <= end) {
-                hm->entry[i].tag = 0;
+        for (i = 0; i < num; i++) {
+            e = &hm->entry[(first + i) % HM_ENTRIES];
+            if (e->tag > page && e->tag - 1 <= end) {
+                e->tag = 0;
             }
         }
     }
