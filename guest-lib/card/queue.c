@@ -126,19 +126,27 @@ static bool ring_has_room(a350_sq *q, unsigned n)
     return true;
 }
 
-/* Lock held. */
+/*
+ * A full ring is left to empty by an eighth before it is filled on: waking for
+ * every single entry would cost the card more than its work. Whoever needs
+ * room gets it after a few milliseconds at the latest. Lock held.
+ */
 static int ring_wait_room(a350_sq *q, unsigned n)
 {
     uint32_t resets = q->resets;
+    unsigned want = q->depth / 8 > n ? q->depth / 8 : n, turns = 0;
 
-    while (!q->stopped && !ring_has_room(q, n)) {
-        head_update(q);
-        if (!ring_has_room(q, n)) {
-            a350_cond_wait_ns(&q->cond, &q->lock, 200000);
-        }
+    if (ring_has_room(q, n) && !q->stopped) {
+        return 0;
+    }
+    head_update(q);
+    while (!q->stopped && !ring_has_room(q, turns < 8 ? want : n)) {
+        a350_cond_wait_ns(&q->cond, &q->lock, 1000000);
+        turns++;
         if (q->resets != resets) {
             return a350_fail(-ECANCELED, "queue %u was reset", q->id);
         }
+        head_update(q);
     }
     if (q->stopped) {
         return a350_fail(-EIO, "queue %u has stopped on an error", q->id);
