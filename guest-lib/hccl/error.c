@@ -15,9 +15,7 @@ static HcclResult vfail(HcclResult rc, const char *code, const char *fmt,
     char text[1024];
 
     vsnprintf(text, sizeof(text), fmt, ap);
-    a350_set_error(code, "%s", text);
-    a350_log_host(3, "HCCL", "%s%s%s", code ? code : "", code ? ": " : "",
-                  text);
+    a350_set_error(code, "%s", text);    /* logs it too */
     return rc;
 }
 
@@ -40,7 +38,7 @@ HcclResult hcl_bad(HcclResult rc, const char *call, const char *param,
     va_start(ap, value_fmt);
     vsnprintf(value, sizeof(value), value_fmt, ap);
     va_end(ap);
-    return hcl_fail(rc, "EI0003", "%s: value %s of parameter %s is invalid; "
+    return hcl_fail(rc, "EI0003", "%s: value [%s] of parameter %s is invalid; "
                     "expected: %s", call, value, param, expect);
 }
 

@@ -190,10 +190,47 @@ static const char *published(const a350_sq_error *e)
     return e->sqe_type == A350_SQE_UBDMA ? "EI0018" : "EI0012";
 }
 
+/* "notify 1 of the channel to rank 3 (rank 3 records it)", or "". */
+static void notify_text(hcl_thread *t, char *buf, size_t len)
+{
+    a350_first_error fe;
+    const hcl_channel *ch;
+    const hcl_thread *o;
+    hcl_comm *c = t->comm;
+    uint32_t i, id;
+
+    buf[0] = '\0';
+    if (!c || a350_first_error_get(t->card, &fe) ||
+        fe.kind == A350_EK_NONE || fe.sq_id != a350_sq_id(t->sq) ||
+        fe.notify_id == A350_ID_NONE) {
+        return;
+    }
+    id = fe.notify_id;
+    pthread_mutex_lock(&c->lock);
+    for (ch = c->channels; ch; ch = ch->next) {
+        if (id >= ch->notify_first && id - ch->notify_first < ch->notify_num) {
+            snprintf(buf, len, "; that is notify %u of the channel to rank %u "
+                     "(engine %s), which rank %u must record",
+                     id - ch->notify_first, ch->peer,
+                     hcl_engine_name(ch->engine), ch->peer);
+        }
+    }
+    for (o = c->device_threads; o; o = o->next) {
+        for (i = 0; i < o->notify.num; i++) {
+            if (o->notify.ids[i] == id) {
+                snprintf(buf, len, "; that is notify %u of thread %u of this "
+                         "rank%s", i, o->index, i + 1 == o->notify.num
+                         ? " (the host's)" : "");
+            }
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void report(hcl_thread *t)
 {
     const hcl_env *env;
-    char why[640], text[1024];
+    char why[640], which[128], text[1024];
     hcl_comm *c = t->comm;
     a350_sq_error e;
     aclError code;
@@ -202,9 +239,14 @@ static void report(hcl_thread *t)
         return;
     }
     code = a350_explain_error(t->sq, &e, why, sizeof(why));
-    snprintf(text, sizeof(text), "%s: %s%srank %d, thread %u: task %u: %s",
+    if (code == ACL_ERROR_RT_TASK_TIMEOUT) {
+        /* That code is for the host's own waits: env-and-errors.md §4. */
+        code = ACL_ERROR_RT_TS_ERROR;
+    }
+    notify_text(t, which, sizeof(which));
+    snprintf(text, sizeof(text), "%s: %s%srank %d, thread %u: task %u: %s%s",
              published(&e), c ? c->name : "", c ? ": " : "",
-             c ? (int)c->rank : -1, t->index, e.task, why);
+             c ? (int)c->rank : -1, t->index, e.task, why, which);
     hcl_log(3, "%s%s", c && c->first_error[0] ? "(after the first error) " : "",
             text);
     if (!c) {

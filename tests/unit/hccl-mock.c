@@ -281,13 +281,11 @@ bool a350_sq_last_error(a350_sq *sq, a350_sq_error *err)
     return true;
 }
 
-void mock_sq_error(uint64_t thread_handle)
+int a350_first_error_get(a350_card *card, a350_first_error *err)
 {
-    a350_cqe cqe = { .h0 = A350_CQE_ERROR };
-
-    /* The callback gets the thread's host handle. */
-    (void)thread_handle;
-    (void)cqe;
+    (void)card;
+    memset(err, 0, sizeof(*err));
+    return 0;
 }
 
 int a350_notify_alloc(a350_card *card, uint32_t *id)

@@ -183,8 +183,9 @@ void NeverRecorded(Node &n, const sample::Kernel &k)
        std::to_string(s));
     Ok(t.find("EI0002") != std::string::npos &&
            t.find("rank 0") != std::string::npos &&
-           t.find("thread 0") != std::string::npos,
-       "and says which rank and thread", t);
+           t.find("thread 0") != std::string::npos &&
+           t.find("notify 1 of the channel to rank 1") != std::string::npos,
+       "and says which rank, thread, notify, and who owes it", t);
     Ok(HcommThreadNotifyWaitOnThread(n.host, 0, 1) == HCCL_E_REMOTE,
        "the communicator stays failed");
 }
