@@ -238,12 +238,12 @@ static void report(hcl_thread *t)
     if (!a350_sq_last_error(t->sq, &e)) {
         return;
     }
+    notify_text(t, which, sizeof(which));    /* explaining clears the latch */
     code = a350_explain_error(t->sq, &e, why, sizeof(why));
     if (code == ACL_ERROR_RT_TASK_TIMEOUT) {
         /* That code is for the host's own waits: env-and-errors.md §4. */
         code = ACL_ERROR_RT_TS_ERROR;
     }
-    notify_text(t, which, sizeof(which));
     snprintf(text, sizeof(text), "%s: %s%srank %d, thread %u: task %u: %s%s",
              published(&e), c ? c->name : "", c ? ": " : "",
              c ? (int)c->rank : -1, t->index, e.task, why, which);
