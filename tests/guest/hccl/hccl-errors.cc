@@ -3,6 +3,7 @@
  * Mistakes on two cards: each with the right code, a text that names the
  * thing, and soon. Prints TAP.
  */
+#include <atomic>
 #include "../../../samples/common/sample.h"
 #include "../../../samples/transfer/transfer_param.h"
 
@@ -11,6 +12,7 @@ using sample::Rank;
 namespace {
 
 int g_count, g_failed;
+std::atomic<bool> g_restart;
 
 void Ok(bool good, const char *what, const std::string &detail = "")
 {
@@ -206,11 +208,12 @@ void Job(const Rank &me)
         Ok(HcommThreadNotifyWaitOnThread(n.host, 0, 1) == HCCL_E_PARA,
            "a thread of a destroyed communicator");
         Ok(HcclCommDestroy(old) == HCCL_E_PARA, "destroyed twice");
-        me.board->ready = 0;
+        me.board->ready = 0;     /* a new root comes */
+        g_restart = true;
     } else {
         SAMPLE_CHECK(HcclCommDestroy(n.comm));
-        while (me.board->ready != 0) {
-            usleep(1000);        /* rank 0 makes a new root */
+        while (!g_restart) {
+            usleep(1000);
         }
     }
     SAMPLE_CHECK(aclrtDestroyStream(n.stream));
