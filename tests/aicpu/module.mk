@@ -5,7 +5,7 @@
 
 AICPU_T := $(B)/tests/aicpu
 AICPU_BARE := isa fp priv pmp fail hang
-AICPU_CARD := smp mailbox
+AICPU_CARD := smp mailbox sum
 AICPU_RV_FLAGS := -march=rv64gc_zicsr_zifencei -mabi=lp64d -O1 -g -Wall \
     -Werror -ffreestanding -fno-pic -mno-relax -mcmodel=medany -nostdlib \
     -static -I$(S)/include -Wl,--no-warn-rwx-segments -Wl,--build-id=none
