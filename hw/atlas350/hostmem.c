@@ -58,12 +58,22 @@ struct A350HostMem {
     QSIMPLEQ_HEAD(, HmRequest) requests;
     HmEntry *entry;
     QEMUBH *bh;
-    QemuEvent kick;
     unsigned epoch;             /* atomic; low bit chooses the user count */
     unsigned users[2];          /* atomic: copies in progress */
     MemoryListener listener;
     QLIST_HEAD(, HmIommu) iommus;
 };
+
+/*
+ * Wakes the one that holds the big lock and waits for a card to stop; there
+ * is at most one in the process.
+ */
+static QemuEvent hm_kick;
+
+static void __attribute__((constructor)) hm_kick_init(void)
+{
+    qemu_event_init(&hm_kick, false);
+}
 
 /* ---- use of the cache, from the card's threads ---- */
 
@@ -261,7 +271,7 @@ static MemTxResult hm_request(A350HostMem *hm, uint64_t iova, uint64_t len,
         QSIMPLEQ_INSERT_TAIL(&hm->requests, &r, next);
     }
     qemu_bh_schedule(hm->bh);
-    qemu_event_set(&hm->kick);
+    qemu_event_set(&hm_kick);
     WITH_QEMU_LOCK_GUARD(&hm->lock) {
         while (!r.done) {
             qemu_cond_wait(&hm->served, &hm->lock);
@@ -314,21 +324,28 @@ MemTxResult a350_hostmem_write(A350Card *c, uint64_t iova, const void *buf,
 
 void a350_hostmem_kick(Atlas350State *s)
 {
-    qemu_event_set(&s->hostmem->kick);
+    qemu_event_set(&hm_kick);
 }
 
+/*
+ * For every card: a thread of this one may be in the middle of a transfer to
+ * host memory of a peer.
+ */
 void a350_hostmem_serve_until(Atlas350State *s, bool (*done)(void *opaque),
                               void *opaque)
 {
-    A350HostMem *hm = s->hostmem;
+    Atlas350State *peer;
 
     for (;;) {
-        qemu_event_reset(&hm->kick);
-        hm_serve(hm);
+        qemu_event_reset(&hm_kick);
+        hm_serve(s->hostmem);
+        QTAILQ_FOREACH(peer, &a350_cards, next) {
+            hm_serve(peer->hostmem);
+        }
         if (done(opaque)) {
             return;
         }
-        qemu_event_wait(&hm->kick);
+        qemu_event_wait(&hm_kick);
     }
 }
 
@@ -424,7 +441,6 @@ void a350_hostmem_init(Atlas350State *s)
     hm->s = s;
     qemu_mutex_init(&hm->lock);
     qemu_cond_init(&hm->served);
-    qemu_event_init(&hm->kick, false);
     QSIMPLEQ_INIT(&hm->requests);
     QLIST_INIT(&hm->iommus);
     hm->entry = g_new0(HmEntry, HM_ENTRIES);
@@ -452,7 +468,6 @@ void a350_hostmem_destroy(Atlas350State *s)
     }
     qemu_bh_delete(hm->bh);
     g_free(hm->entry);
-    qemu_event_destroy(&hm->kick);
     qemu_cond_destroy(&hm->served);
     qemu_mutex_destroy(&hm->lock);
     g_free(hm);

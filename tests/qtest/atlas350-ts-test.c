@@ -318,8 +318,8 @@ static void test_fairness(void)
 
     a350_sqe_notify_wait(&s, 1, 5, 0);
     t_push_ring(&w, &s);
-    for (i = 0; i < 200; i++) {
-        copy_sqe(c, &s, i, 0x8000000, 0x1000000, 32 << 20);
+    for (i = 0; i < 1000; i++) {
+        copy_sqe(c, &s, i, 0x8000000, 0x1000000, 64 << 20);
         t_push(&big, &s);
     }
     t_ring(&big);
@@ -333,7 +333,7 @@ static void test_fairness(void)
         t_push_ring(&q, &s);
         g_assert_true(t_drain(&q));
     }
-    g_assert_cmpuint(t_head(&big), <, 200);
+    g_assert_cmpuint(t_head(&big), <, 1000);
     g_assert_cmpuint(t_head(&w), ==, 0);
     t_stop(m);
 }
