@@ -42,7 +42,7 @@ static bool entry_range(const PmpState *p, unsigned i, uint64_t *first,
         *last = UINT64_MAX;
         return true;
     }
-    *first = (addr & ~MAKE_64BIT_MASK(0, ones)) << 2;
+    *first = (addr & ~((1ull << ones) - 1)) << 2;
     *last = *first + (8ull << ones) - 1;
     return true;
 }

@@ -97,6 +97,12 @@ int test_main(unsigned hart)
     CSR_WRITE(pmpcfg0, NA4);
     CHECK(result(user_load, p) == 5 && result(user_load, p + 8) == 8);
 
+    /* Eight bytes, the smallest power of two. */
+    CSR_WRITE(pmpaddr0, napot(p + 16, 8));
+    CSR_WRITE(pmpcfg0, NAPOT);
+    CHECK(result(user_load, p + 16) == 5 && result(user_load, p + 8) == 8);
+    CHECK(result(user_load, p + 24) == 8);
+
     /* The lower number wins. */
     CSR_WRITE(pmpaddr0, napot(p, 4096));
     CSR_WRITE(pmpaddr1, napot(p, 4096));
