@@ -278,8 +278,9 @@ static void make_readable(a350_exc_record *rec)
     describe(rec->frames ? rec->frame[f] : rec->pc, f > 0, where,
              sizeof(where));
     memcpy(rec->where, where, sizeof(where));
-    snprintf(text, sizeof(text), "%.80s of %.60s: %s", rec->kernel,
-             base_name(rec->library), rec->text);
+    snprintf(text, sizeof(text), "%.80s%s%.60s: %s", rec->kernel,
+             rec->library[0] ? " of " : "", base_name(rec->library),
+             rec->text);
     memcpy(rec->text, text, sizeof(text));
     for (unsigned i = 0; i < rec->frames; i++) {
         describe(rec->frame[i], i > 0, where, sizeof(where));
