@@ -51,3 +51,11 @@ $(B)/tests/bench/libcalls_kernel.so: $(S)/tests/bench/calls_kernel.c \
 	@mkdir -p $(@D)
 	$(RVCC) -O2 -Wall -Wextra -Werror -fPIC -shared -I$(S)/include -o $@ $< \
 	    -L$(B)/firmware/lib -lccl_kernel
+
+# The card's doorbells and its effect on the guest's timers.
+$(B)/tests/bench/card: $(S)/tests/bench/card.c $(PREFIX)/lib64/libacl_rt.so
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -I$(S)/guest-lib/card \
+	    -o $@ $< -L$(PREFIX)/lib64 -lacl_rt -lpthread
+
+BENCH_FILES += $(B)/tests/bench/card
