@@ -35,10 +35,18 @@ static int jetty_pre_save(void *opaque)
     return 0;
 }
 
+/* The list's elements come from malloc as they are. */
+static int jetty_pre_load(void *opaque)
+{
+    memset(opaque, 0, sizeof(A350Jetty));
+    return 0;
+}
+
 const VMStateDescription vmstate_a350_jetty = {
     .name = "atlas350/ub/jetty",
     .version_id = 1,
     .minimum_version_id = 1,
+    .pre_load = jetty_pre_load,
     .pre_save = jetty_pre_save,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(id, A350Jetty),
