@@ -56,8 +56,14 @@ static TMachine *start(unsigned cards, const char *props, const char *args,
 
     g_string_append(cmd, args);
     for (i = 0; i < cards; i++) {
+        g_autofree char *own = g_strdup(props);
+        char *mark = strchr(own, '#');
+
+        if (mark) {
+            *mark = '0' + i;
+        }
         g_string_append_printf(cmd, " -device atlas350,id=card%u,addr=%x,"
-                               "hbm-size=256M%s", i, FIRST_SLOT + i, props);
+                               "hbm-size=256M%s", i, FIRST_SLOT + i, own);
     }
     m->qts = qtest_init(cmd->str);
     g_string_free(cmd, true);

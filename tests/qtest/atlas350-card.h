@@ -49,7 +49,10 @@ typedef struct TQueue {
     uint32_t task;              /* number of the next entry */
 } TQueue;
 
-/* @props: further properties of each card, "" for none. */
+/*
+ * @props: further properties of each card, "" for none; the first '#' in it
+ * stands for the card's number.
+ */
 TMachine *t_start(unsigned cards, const char *props, const char *args);
 /* The same for a machine that waits for its state: nothing is programmed. */
 TMachine *t_start_incoming(unsigned cards, const char *props,

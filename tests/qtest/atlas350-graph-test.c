@@ -11,6 +11,7 @@
  * heads and notifies are the same. A350_GRAPHS graphs (60), A350_SEED.
  */
 #include "qemu/osdep.h"
+#include "qobject/qdict.h"
 #include "atlas350-card.h"
 
 #define REGIONS 6
@@ -135,12 +136,12 @@ static void run_graph(TMachine *m, TQueue *q, uint32_t seed)
     g_rand_free(g.rand);
 }
 
-static void test_graphs(void)
+static void run_graphs(const char *props, const char *args)
 {
     const char *n = g_getenv("A350_GRAPHS"), *s = g_getenv("A350_SEED");
     uint32_t graphs = n ? atoi(n) : s ? 1 : 60;
     uint32_t seed = s ? strtoul(s, NULL, 0) : g_random_int();
-    TMachine *m = t_start(2, "", "");
+    TMachine *m = t_start(2, props, args);
     TQueue q[QUEUES];
     uint32_t i;
 
@@ -154,9 +155,69 @@ static void test_graphs(void)
     t_stop(m);
 }
 
+static void test_shared_thread(void)
+{
+    run_graphs("", "");
+}
+
+static void test_own_threads(void)
+{
+    run_graphs(",iothread=io#",
+               "-object iothread,id=io0 -object iothread,id=io1");
+}
+
+/* Stopped and continued, and looked at, while they run. */
+static void test_reset_storm(void)
+{
+    TMachine *m = t_start(2, ",iothread=io#",
+                          "-object iothread,id=io0 -object iothread,id=io1");
+    GRand *rand = g_rand_new_with_seed(g_test_rand_int());
+    a350_sqe s, note;
+    uint32_t one = 1;
+    int i, k;
+
+    for (i = 0; i < 25; i++) {
+        TCard *c = &m->card[i % 2], *peer = &m->card[1 - i % 2];
+        TQueue a = t_queue(c, 0, 257, true, 0);
+        TQueue b = t_queue(peer, 0x80000 + 0x1000 * i, 9, false, 0);
+
+        for (k = 0; k < 120; k++) {
+            a350_sqe_sdma(&s, k, 0, peer->dev + AREA,
+                          k & 1 ? c->dev + AREA : T_RAM,
+                          1 + g_rand_int_range(rand, 0, 0x200000));
+            t_push(&a, &s);
+            a350_sqe_write_value(&note, k, a350_notify_addr(peer->dev, 3), 2,
+                                 &one, 0);
+            t_push(&a, &note);
+        }
+        t_ring(&a);
+        a350_sqe_notify_wait(&s, 1, 3, 0);
+        t_push_ring(&b, &s);
+        if (i % 3 == 1) {
+            qtest_qmp_assert_success(m->qts, "{ 'execute': 'stop' }");
+            qobject_unref(qtest_qmp(m->qts,
+                                    "{ 'execute': 'query-atlas350-waits' }"));
+            qtest_qmp_assert_success(m->qts, "{ 'execute': 'cont' }");
+        }
+        g_usleep(g_rand_int_range(rand, 0, 3000));
+        /* the one that copies, or the one it copies to */
+        t_wr32(i % 4 < 2 ? c : peer, A350_REG_CTRL + A350_CTRL_RESET,
+               A350_RESET_KEY);
+        t_wr32(c, A350_REG_CTRL + A350_CTRL_RESET, A350_RESET_KEY);
+        g_assert_cmphex(t_rd32(c, A350_REG_CTRL + A350_CTRL_STATUS), ==,
+                        A350_STATUS_READY);
+        t_wr32(peer, A350_REG_CTRL + A350_CTRL_RESET, A350_RESET_KEY);
+        g_assert_cmpuint(t_notify(peer, 3), ==, 0);
+    }
+    g_rand_free(rand);
+    t_stop(m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    qtest_add_func("atlas350/graph/random", test_graphs);
+    qtest_add_func("atlas350/graph/shared-thread", test_shared_thread);
+    qtest_add_func("atlas350/graph/own-threads", test_own_threads);
+    qtest_add_func("atlas350/graph/reset-storm", test_reset_storm);
     return g_test_run();
 }
