@@ -8,7 +8,7 @@
  * region sits in another queue, a notify of its own joins the two. Queues get
  * their entries in one global order, so no graph can block. The model runs
  * the tasks one after the other on a copy of the memory: afterwards memory,
- * heads and notifies are the same. A350_GRAPHS graphs (60), A350_SEED.
+ * heads and notifies are the same. A350_GRAPHS graphs (250), A350_SEED.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -139,7 +139,7 @@ static void run_graph(TMachine *m, TQueue *q, uint32_t seed)
 static void run_graphs(const char *props, const char *args)
 {
     const char *n = g_getenv("A350_GRAPHS"), *s = g_getenv("A350_SEED");
-    uint32_t graphs = n ? atoi(n) : s ? 1 : 60;
+    uint32_t graphs = n ? atoi(n) : s ? 1 : 250;
     uint32_t seed = s ? strtoul(s, NULL, 0) : g_random_int();
     TMachine *m = t_start(2, props, args);
     TQueue q[QUEUES];

@@ -15,7 +15,8 @@
 #include "../trace.h"
 
 #define LOOP_TURN_NS    (500 * SCALE_US)
-#define LOOP_CHECK      16          /* rounds between looks at the clock */
+#define LOOP_CHECK      4           /* rounds between looks at the clock */
+#define RUN_TURN_NS     (200 * SCALE_US)
 
 struct TsLoop {
     AioContext *ctx;
@@ -99,13 +100,77 @@ static void ts_cq_room(A350Ts *ts)
     }
 }
 
-/* One turn for every queue that is ready; true if some want another. */
+/*
+ * The ready bits of the word that is number @k from the cursor on; the
+ * cursor's own word comes first with its upper, at last with its lower part.
+ */
+static uint64_t take_ready(A350Ts *ts, unsigned words, unsigned k, uint32_t *w)
+{
+    uint64_t upper = ~0ull << (ts->cursor % 64);
+    uint64_t mask = k == 0 ? upper : k == words ? ~upper : ~0ull;
+
+    *w = (ts->cursor / 64 + k) % words;
+    if (!(qatomic_read(&ts->ready[*w]) & mask)) {
+        return 0;
+    }
+    return qatomic_fetch_and(&ts->ready[*w], ~mask) & mask;
+}
+
+/* Is this turn over? Queues that used up their budget ask for the time. */
+static bool turn_over(A350Ts *ts, bool used_up, int64_t *start)
+{
+    int64_t now;
+
+    if (qatomic_read(&ts->paused)) {
+        return true;
+    }
+    if (!used_up) {
+        return false;
+    }
+    now = get_clock();
+    *start = *start ?: now;
+    return now - *start > RUN_TURN_NS;
+}
+
+/*
+ * Queues that are ready have a turn each, from where the last one stopped;
+ * true if some want another.
+ */
+static bool ts_queues(A350Ts *ts, bool *any)
+{
+    unsigned k, words = DIV_ROUND_UP(MAX(ts->top, 1), 64);
+    bool used_up, more = false;
+    int64_t start = 0;
+    uint64_t bits;
+    uint32_t id, w;
+
+    if (ts->cursor >= ts->top) {
+        ts->cursor = 0;
+    }
+    for (k = 0; k <= words; k++) {
+        bits = take_ready(ts, words, k, &w);
+        while (bits) {
+            id = w * 64 + ctz64(bits);
+            bits &= bits - 1;
+            *any = true;
+            used_up = ts_sq_run(&ts->sq[id]);
+            if (used_up) {
+                qatomic_or(&ts->ready[w], 1ull << (id % 64));
+                more = true;
+            }
+            if (turn_over(ts, used_up, &start)) {
+                qatomic_or(&ts->ready[w], bits);
+                ts->cursor = id + 1;
+                return true;
+            }
+        }
+    }
+    return more;
+}
+
 static bool ts_run(A350Ts *ts)
 {
-    unsigned w, words = DIV_ROUND_UP(ts->top, 64);
-    bool more = false, any = false;
-    uint64_t bits;
-    uint32_t id;
+    bool more, any = false;
 
     QEMU_LOCK_GUARD(&ts->run_lock);
     if (qatomic_read(&ts->paused)) {
@@ -119,21 +184,7 @@ static bool ts_run(A350Ts *ts)
         qatomic_set_mb(&ts->cq_moved, 0);
         ts_cq_room(ts);
     }
-    for (w = 0; w < words; w++) {
-        if (!qatomic_read(&ts->ready[w])) {
-            continue;
-        }
-        bits = qatomic_xchg(&ts->ready[w], 0);
-        while (bits) {
-            id = w * 64 + ctz64(bits);
-            bits &= bits - 1;
-            any = true;
-            if (ts_sq_run(&ts->sq[id])) {
-                qatomic_or(&ts->ready[w], 1ull << (id % 64));
-                more = true;
-            }
-        }
-    }
+    more = ts_queues(ts, &any);
     if (any && !more) {
         ts_stall_idle(ts);
     }

@@ -161,6 +161,7 @@ struct A350Ts {
     bool paused;                /* atomic */
     uint32_t kicked;            /* atomic */
     uint64_t ready[TS_WORDS];   /* atomic */
+    uint32_t cursor;            /* queue that the next turn begins with */
     uint32_t cq_moved;          /* atomic: a CQ head was written */
 
     uint32_t num_sq, num_notify, num_cnt; /* the card's, for VMState */
