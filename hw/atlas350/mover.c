@@ -16,6 +16,7 @@
 #include "block/aio.h"
 #include "exec/memattrs.h"
 #include "qemu/atomic.h"
+#include "qemu/processor.h"
 #include "qemu/queue.h"
 #include "qemu/rcu.h"
 #include "qemu/thread.h"
@@ -27,6 +28,7 @@
 #define MOVER_SLICE         (1 * MiB)
 #define MOVER_CHUNK         (64 * KiB)   /* bounce buffer, reduce lock */
 #define MOVER_THREADS_MAX   4u
+#define MOVER_SPINS         300u         /* some 10 us */
 
 enum { MOVE_IDLE, MOVE_QUEUED, MOVE_RUNNING };
 #define ABORT_SILENT        (-1)
@@ -48,6 +50,7 @@ struct A350Mover {
     QTAILQ_HEAD(, A350Move) queue;
     MoverThread thread[MOVER_THREADS_MAX];
     unsigned num_threads, max_threads, num_idle;
+    unsigned submitted;          /* jobs ever queued; atomic */
     bool paused, quit;
     /*
      * Held for a chunk of a reduction into this card's memory: several peers
@@ -324,10 +327,27 @@ static void mover_slice(A350Mover *v, MoverThread *t, A350Move *m)
     qemu_cond_broadcast(&v->idle);
 }
 
+/*
+ * A queue that copies block after block submits the next one as soon as it
+ * learns of the end of this one: look for it a moment before going to sleep.
+ */
+static bool mover_spin(A350Mover *v)
+{
+    unsigned seen = v->submitted, i;
+
+    qemu_mutex_unlock(&v->lock);
+    for (i = 0; i < MOVER_SPINS && qatomic_read(&v->submitted) == seen; i++) {
+        cpu_relax();
+    }
+    qemu_mutex_lock(&v->lock);
+    return v->submitted != seen;
+}
+
 static void *mover_thread(void *opaque)
 {
     MoverThread *t = opaque;
     A350Mover *v = t->mover;
+    bool worked = false;
     A350Move *m;
 
     rcu_register_thread();
@@ -337,6 +357,9 @@ static void *mover_thread(void *opaque)
         if (m) {
             QTAILQ_REMOVE(&v->queue, m, next);
             mover_slice(v, t, m);
+            worked = true;
+        } else if (worked && !v->paused) {
+            worked = mover_spin(v);
         } else {
             v->num_idle++;
             qemu_cond_wait(&v->work, &v->lock);
@@ -364,6 +387,7 @@ static void mover_enqueue(A350Mover *v, A350Move *m)
 {
     qemu_mutex_lock(&v->lock);
     m->state = MOVE_QUEUED;
+    qatomic_set(&v->submitted, v->submitted + 1);
     QTAILQ_INSERT_TAIL(&v->queue, m, next);
     if (!v->num_idle && v->num_threads < v->max_threads) {
         mover_start_thread(v);
