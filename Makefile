@@ -7,6 +7,7 @@
 #   SDK_TARGETS   files and phony targets that `make sdk` needs
 #   UNIT_TESTS    executables under $(B)/tests/unit/, speaking TAP
 #   GUEST_BINARIES files that the manifests of tests/guest/*.tests run
+#   QTEST_FILES   files that qtests read
 #   BENCHES       executables for `make bench`
 
 .DEFAULT_GOAL := help
@@ -65,6 +66,7 @@ UNIT_TESTS :=
 GUEST_TESTS := $(wildcard $(S)/tests/host/*.tests $(S)/tests/guest/*.tests)
 GUEST_BINARIES :=
 BENCHES :=
+QTEST_FILES :=
 
 # ---- QEMU with the card ----
 
@@ -146,7 +148,7 @@ run-demo: qemu sdk $(GUEST_BINARIES)
 	@$(S)/scripts/demo $(B)
 
 .PHONY: test-programs
-test-programs: qtests sdk $(UNIT_TESTS) $(GUEST_BINARIES)
+test-programs: qtests sdk $(QTEST_FILES) $(UNIT_TESTS) $(GUEST_BINARIES)
 
 .PHONY: run-check
 run-check: test-programs
@@ -163,7 +165,7 @@ check-unit: sdk $(UNIT_TESTS) ## unit tests only
 	@$(S)/tests/run --build=$(B) $(RUN_ARGS) unit $(UNIT_TESTS)
 
 .PHONY: check-qtest
-check-qtest: qtests firmware ## tests of the card's registers and queues only
+check-qtest: qtests firmware $(QTEST_FILES) ## tests of the card's registers and queues only
 	@$(S)/tests/run --build=$(B) $(RUN_ARGS) qtest $(QTESTS)
 
 .PHONY: check-guest

@@ -12,6 +12,12 @@ $(FT_O)/libkernels.so: $(FT_SRC)/kernels.cc $(FT_NEED)
 	@mkdir -p $(@D)
 	$(FT_CXX) $(FT_FLAGS) -o $@ $<
 
+# For tests/qtest/atlas350-aicpu-test.c.
+$(FT_O)/libqueue.so: $(FT_SRC)/queue.cc $(FT_NEED)
+	@mkdir -p $(@D)
+	$(FT_CXX) $(FT_FLAGS) -g0 -s -o $@ $<
+QTEST_FILES += $(FT_O)/libqueue.so
+
 # No checks of the compiler's own: the bugs are meant.
 $(FT_O)/libfaults.so: $(FT_SRC)/faults.cc $(FT_NEED)
 	@mkdir -p $(@D)

@@ -1,0 +1,542 @@
+/*
+ * QTest: kernels on an Atlas 350's AICPU cores, launched through its queues
+ * with registers and memory alone, on the real firmware.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Needs ATLAS350_FIRMWARE and $B/tests/firmware/libqueue.so, whose source says
+ * what each kernel does. Codes: spec/hw/aicpu.md §4 and its summary.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "hw/pci/pci_regs.h"
+#include "atlas350-card.h"
+
+#define SECOND      1000000000ll
+
+/* In HBM. */
+#define RING        0x00010000
+#define RING2       0x00080000
+#define NAMES       0x00100000
+#define PARAM       0x00110000
+#define FILES       0x00111000
+#define ARGS        0x00120000
+#define ARGS2       0x00130000  /* count()'s own: see check_works() */
+#define IMAGE       0x01000000
+
+/* What the kernels of libqueue.so take. */
+typedef struct Args {
+    uint64_t progress, stop, rounds, sum;
+    double real;
+} Args;
+
+typedef struct Kernels {
+    TMachine *m;
+    TCard *c;
+    TQueue q;
+    char path[A350_KERNEL_PATH_MAX];
+    uint32_t id;
+} Kernels;
+
+static char *props(const char *more)
+{
+    return g_strdup_printf(",firmware=%s%s", getenv("ATLAS350_FIRMWARE"),
+                           more);
+}
+
+static bool have_files(void)
+{
+    const char *fw = getenv("ATLAS350_FIRMWARE"), *b = getenv("B");
+    g_autofree char *lib = NULL;
+
+    if (!fw || !b || access(fw, R_OK)) {
+        return false;
+    }
+    lib = g_strdup_printf("%s/tests/firmware/libqueue.so", b);
+    return access(lib, R_OK) == 0;
+}
+
+/* Firmware boots on the host's clock: a loaded machine needs its time. */
+static void wait_ready(TCard *c)
+{
+    const uint32_t reg = A350_REG_CTRL + A350_CTRL_FW_STATUS;
+    int i;
+
+    for (i = 0; i < 6 && !T_WAIT(t_rd32(c, reg) >= A350_FW_READY); i++) {
+    }
+    g_assert_cmphex(t_rd32(c, reg), ==, A350_FW_READY);
+}
+
+/* ---- launches ---- */
+
+static void launch_sqe(Kernels *k, a350_sqe *s, const char *so,
+                       const char *func, uint64_t args, uint32_t credit)
+{
+    static unsigned turn;
+    uint64_t at = NAMES + turn++ % 64 * 1024;
+
+    t_hbm_write(k->c, at, so, strlen(so) + 1);
+    t_hbm_write(k->c, at + 512, func, strlen(func) + 1);
+    a350_sqe_aicpu(s, k->q.task, A350_KERNEL_TYPE_AICPU, 1, k->c->dev + at,
+                   k->c->dev + at + 512, k->c->dev + args, credit);
+}
+
+static void start(Kernels *k, const char *func, const Args *a)
+{
+    a350_sqe s;
+
+    t_hbm_write(k->c, ARGS, a, sizeof(*a));
+    launch_sqe(k, &s, k->path, func, ARGS, A350_CREDIT_NEVER);
+    t_push_ring(&k->q, &s);
+}
+
+static uint64_t arg(Kernels *k, size_t field)
+{
+    return qtest_readq(k->c->qts, k->c->hbm + ARGS + field);
+}
+#define ARG(k, f) arg(k, offsetof(Args, f))
+
+static void set_stop(Kernels *k)
+{
+    qtest_writeq(k->c->qts, k->c->hbm + ARGS + offsetof(Args, stop), 1);
+}
+
+/*
+ * Runs count() once: the card takes and finishes kernels. A kernel whose queue
+ * was reset may still run for a moment, so this one has arguments of its own.
+ */
+static void check_works(Kernels *k)
+{
+    a350_sqe s;
+
+    t_hbm_write(k->c, ARGS2, &(Args){ 41 }, sizeof(Args));
+    launch_sqe(k, &s, k->path, "count", ARGS2, A350_CREDIT_NEVER);
+    t_push_ring(&k->q, &s);
+    g_assert_true(t_drain(&k->q));
+    g_assert_cmpuint(qtest_readq(k->c->qts, k->c->hbm + ARGS2), ==, 42);
+}
+
+/* The launch at the head failed with @code; the queue goes on afterwards. */
+static void check_failed(Kernels *k, uint32_t bits, uint32_t code)
+{
+    uint32_t page = A350_REG_RTSQ + k->q.id * A350_SQ_PAGE_SIZE;
+    a350_cqe e;
+
+    g_assert_true(t_wait_stop(&k->q));
+    g_assert_true(t_cqe(&k->q, &e));
+    g_assert_true(e.h0 & A350_CQE_ERROR);
+    g_assert_cmphex(e.error_bits, ==, bits);
+    g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_AICPU_D);
+    g_assert_cmphex(e.status, ==, code << 16 | A350_AICPU_ST_EXCEPTION);
+    t_admin_id(k->c, A350_ADM_SQ_RESET, k->q.id);
+    t_wr32(k->c, page + A350_SQ_STATUS, 1);
+    k->q.tail = 0;
+}
+
+/* ---- the library ---- */
+
+static void write_image(Kernels *k, a350_load_file *f)
+{
+    g_autofree char *name = g_strdup_printf("%s/tests/firmware/libqueue.so",
+                                            getenv("B"));
+    g_autofree char *image = NULL;
+    gsize size;
+
+    g_assert_true(g_file_get_contents(name, &image, &size, NULL));
+    t_hbm_write(k->c, IMAGE, image, size);
+    g_strlcpy(f->name, "libqueue.so", sizeof(f->name));
+    f->image = k->c->dev + IMAGE;
+    f->size = size;
+}
+
+static void load(Kernels *k)
+{
+    a350_load_param p = { .num_files = 1, .files = k->c->dev + FILES };
+    a350_load_file f = { 0 };
+    a350_sqe s;
+
+    write_image(k, &f);
+    t_hbm_write(k->c, FILES, &f, sizeof(f));
+    t_hbm_write(k->c, PARAM, &p, sizeof(p));
+    launch_sqe(k, &s, A350_BUILTIN_SO, A350_BUILTIN_LOAD, PARAM,
+               A350_CREDIT_NEVER);
+    t_push_ring(&k->q, &s);
+    g_assert_true(t_drain(&k->q));
+    t_hbm_read(k->c, PARAM, &p, sizeof(p));
+    g_assert_cmpuint(p.status, ==, A350_AE_OK);
+    g_assert_true(g_str_has_suffix(p.path, "/libqueue.so"));
+    g_strlcpy(k->path, p.path, sizeof(k->path));
+    k->id = p.id;
+}
+
+static void set_up(Kernels *k, const char *more)
+{
+    g_autofree char *p = props(more);
+
+    k->m = t_start(1, p, "");
+    k->c = &k->m->card[0];
+    wait_ready(k->c);
+    k->q = t_queue(k->c, RING, 2049, true, 0);
+    load(k);
+}
+
+/* ---- tests ---- */
+
+static void test_launch(void)
+{
+    Kernels k;
+    a350_unload_param u = { 0 };
+    a350_sqe s;
+
+    set_up(&k, "");
+    check_works(&k);
+    /* unloaded, it is gone */
+    u.id = k.id;
+    t_hbm_write(k.c, PARAM, &u, sizeof(u));
+    launch_sqe(&k, &s, A350_BUILTIN_SO, A350_BUILTIN_UNLOAD, PARAM,
+               A350_CREDIT_NEVER);
+    t_push_ring(&k.q, &s);
+    g_assert_true(t_drain(&k.q));
+    t_hbm_read(k.c, PARAM, &u, sizeof(u));
+    g_assert_cmpuint(u.status, ==, A350_AE_OK);
+    start(&k, "count", &(Args){ 0 });
+    check_failed(&k, A350_ERR_EXCEPTION, A350_AE_OPEN_SO);
+    load(&k);
+    check_works(&k);
+    t_stop(k.m);
+}
+
+static void test_failures(void)
+{
+    Kernels k;
+    a350_sqe s;
+
+    set_up(&k, "");
+    start(&k, "refuse", &(Args){ 0 });
+    check_failed(&k, A350_ERR_EXCEPTION, 77);
+    start(&k, "null_store", &(Args){ 0 });
+    check_failed(&k, A350_ERR_EXCEPTION, A350_AICPU_ERR_EXCEPTION);
+    start(&k, "nothing_of_this_name", &(Args){ 0 });
+    check_failed(&k, A350_ERR_EXCEPTION, A350_AE_NO_FUNCTION);
+    launch_sqe(&k, &s, "/kernels/999/libnone.so", "count", ARGS,
+               A350_CREDIT_NEVER);
+    t_push_ring(&k.q, &s);
+    check_failed(&k, A350_ERR_EXCEPTION, A350_AE_OPEN_SO);
+    check_works(&k);
+    t_stop(k.m);
+}
+
+/* Addresses that are no memory of the card, for each of the three. */
+static void test_bad_addresses(void)
+{
+    static const uint64_t bad[] = {
+        0, 0x7fff12345678, 0x10000000, 0x20000000, A350_DEV_BASE(1),
+        A350_DEV_BASE(0) + T_HBM_SIZE - 1, 0xffffffffffff,
+    };
+    Kernels k;
+    unsigned i, field;
+    a350_cqe e;
+
+    set_up(&k, "");
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        for (field = 4; field <= 8; field += 4) {
+            a350_sqe s;
+
+            launch_sqe(&k, &s, k.path, "count", ARGS, A350_CREDIT_NEVER);
+            s.w[field] = bad[i];
+            s.w[field + 1] = bad[i] >> 32;
+            t_push_ring(&k.q, &s);
+            g_assert_true(t_wait_stop(&k.q));
+            g_assert_true(t_cqe(&k.q, &e));
+            g_assert_cmphex(e.status & 0xffff, ==, A350_AICPU_ST_EXCEPTION);
+            t_admin_id(k.c, A350_ADM_SQ_RESET, k.q.id);
+            t_wr32(k.c, A350_REG_RTSQ + k.q.id * A350_SQ_PAGE_SIZE +
+                   A350_SQ_STATUS, 1);
+            k.q.tail = 0;
+        }
+    }
+    check_works(&k);
+    t_stop(k.m);
+}
+
+/* kernelCredit 0: one unit of 2^32 ns of the card's clock. */
+static void test_time_limit(void)
+{
+    Kernels k;
+    a350_sqe s;
+
+    set_up(&k, ",aicpu-cores=1");
+    t_hbm_write(k.c, ARGS, &(Args){ 0 }, sizeof(Args));
+    launch_sqe(&k, &s, k.path, "spin", ARGS, 0);
+    t_push_ring(&k.q, &s);
+    g_assert_true(T_WAIT(ARG(&k, progress) > 0));
+    qtest_clock_step(k.c->qts, (1ll << 32) - SECOND / 10);
+    g_assert_true(t_stays(&k.q, t_head(&k.q)));
+    g_assert_true(t_enabled(&k.q));
+    qtest_clock_step(k.c->qts, SECOND / 5);
+    check_failed(&k, A350_ERR_TIMEOUT, A350_AICPU_ERR_TIMEOUT);
+    check_works(&k);
+    t_stop(k.m);
+}
+
+/* The only core runs a kernel whose queue goes: the kernel ends. */
+static void test_queue_reset(void)
+{
+    Kernels k;
+    uint64_t seen;
+    int i;
+
+    set_up(&k, ",aicpu-cores=1");
+    for (i = 0; i < 5; i++) {
+        start(&k, "spin", &(Args){ 0 });
+        g_assert_true(T_WAIT(ARG(&k, progress) > 0));
+        t_admin_id(k.c, A350_ADM_SQ_RESET, k.q.id);
+        t_wr32(k.c, A350_REG_RTSQ + k.q.id * A350_SQ_PAGE_SIZE +
+               A350_SQ_STATUS, 1);
+        k.q.tail = 0;
+        check_works(&k);
+        seen = ARG(&k, progress);
+        g_usleep(2000);
+        g_assert_cmpuint(ARG(&k, progress), ==, seen);
+    }
+    /* nobody is told of the launch that was dropped */
+    g_assert_true(t_no_cqe(&k.q));
+    t_stop(k.m);
+}
+
+/* A queue that is destroyed takes its kernel along; the other one goes on. */
+static void test_queue_destroyed(void)
+{
+    Kernels k;
+    TQueue other;
+    Args a = { 0 };
+
+    set_up(&k, ",aicpu-cores=2");
+    other = t_queue(k.c, RING2, 17, true, 0);
+    start(&k, "spin", &a);
+    g_assert_true(T_WAIT(ARG(&k, progress) > 0));
+    t_admin_id(k.c, A350_ADM_SQ_DESTROY, k.q.id);
+    k.q = other;
+    check_works(&k);
+    check_works(&k);
+    t_stop(k.m);
+}
+
+static void function_reset(TCard *c)
+{
+    qpci_config_writew(c->pci, 0x48, PCI_EXP_DEVCTL_BCR_FLR);
+    t_enable(c);
+}
+
+/* At any moment of a kernel's life and of the firmware's start. */
+static void test_flr(void)
+{
+    Kernels k;
+    int i;
+
+    set_up(&k, ",aicpu-cores=2");
+    for (i = 0; i < 8; i++) {
+        start(&k, i & 1 ? "spin" : "work", &(Args){ .rounds = 1ull << 40 });
+        g_usleep(i * 300);
+        function_reset(k.c);
+        g_usleep(i * 2000);
+        function_reset(k.c);
+        wait_ready(k.c);
+        k.q = t_queue(k.c, RING, 2049, true, 0);
+        load(&k);
+        check_works(&k);
+    }
+    t_stop(k.m);
+}
+
+static void test_thousand(void)
+{
+    Kernels k;
+    a350_sqe s;
+    int i;
+
+    set_up(&k, "");
+    t_hbm_write(k.c, ARGS, &(Args){ 0 }, sizeof(Args));
+    launch_sqe(&k, &s, k.path, "count", ARGS, A350_CREDIT_NEVER);
+    for (i = 0; i < 1000; i++) {
+        s.w[1] = s.w[12] = i;
+        t_push(&k.q, &s);
+    }
+    t_ring(&k.q);
+    for (i = 0; i < 6 && !t_drain(&k.q); i++) {
+        g_assert_true(t_enabled(&k.q));
+    }
+    g_assert_cmpuint(ARG(&k, progress), ==, 1000);
+    g_assert_true(t_no_cqe(&k.q));
+    t_stop(k.m);
+}
+
+/* ---- a snapshot inside a kernel ---- */
+
+/* The result of work(), computed here; the map holds the last of each key. */
+static void expected(uint64_t rounds, uint64_t *sum, double *real)
+{
+    uint64_t x = 0x9e3779b97f4a7c15, last[7] = { 0 }, i;
+
+    *real = 1.0;
+    for (i = 0; i < rounds; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        *real = *real * 0.75 + (double)(x >> 40);
+        if (i % 1024 == 0) {
+            last[i % 7] = x;
+        }
+    }
+    for (i = 0; i < 7; i++) {
+        x += last[i];
+    }
+    *sum = x;
+}
+
+static void wait_migrated(QTestState *qts)
+{
+    bool done = false;
+
+    while (!done) {
+        QDict *rsp = qtest_qmp_assert_success_ref(qts,
+            "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_get_try_str(rsp, "status");
+
+        g_assert_cmpstr(status, !=, "failed");
+        done = status && !strcmp(status, "completed");
+        qobject_unref(rsp);
+        g_usleep(1000);
+    }
+}
+
+static void through_file(Kernels *k, const char *more)
+{
+    g_autofree char *file = g_strdup_printf("%s/atlas350-kernel-%d",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    g_autofree char *p = props(more);
+
+    qtest_qmp_assert_success(k->m->qts, "{ 'execute': 'migrate', "
+                             "'arguments': { 'uri': %s } }", uri);
+    wait_migrated(k->m->qts);
+    t_stop(k->m);
+    k->m = t_start_incoming(1, p, "-incoming defer");
+    k->q.c = k->c = &k->m->card[0];
+    qtest_qmp_assert_success(k->m->qts, "{ 'execute': 'migrate-incoming', "
+                             "'arguments': { 'uri': %s } }", uri);
+    wait_migrated(k->m->qts);
+    unlink(file);
+}
+
+static void stop(Kernels *k)
+{
+    qtest_qmp_assert_success(k->m->qts, "{ 'execute': 'stop' }");
+}
+
+static void cont(Kernels *k)
+{
+    qtest_qmp_assert_success(k->m->qts, "{ 'execute': 'cont' }");
+}
+
+/* Twice in the same kernel; its result is that of an undisturbed run. */
+static void test_snapshot(void)
+{
+    const uint64_t rounds = 20000000;
+    const char *more = ",aicpu-cores=2";
+    uint64_t at, sum;
+    double real, got;
+    Kernels k;
+    int i;
+
+    expected(rounds, &sum, &real);
+    set_up(&k, more);
+    start(&k, "work", &(Args){ .rounds = rounds });
+    for (i = 0; i < 2; i++) {
+        at = ARG(&k, progress);
+        g_assert_true(T_WAIT(ARG(&k, progress) > at));
+        stop(&k);
+        at = ARG(&k, progress);
+        g_assert_cmpuint(at, <, rounds - 2048);
+        through_file(&k, more);
+        g_assert_cmpuint(ARG(&k, progress), ==, at);
+        cont(&k);
+    }
+    for (i = 0; i < 6 && !t_drain(&k.q); i++) {
+        g_assert_true(t_enabled(&k.q));
+    }
+    g_assert_cmphex(ARG(&k, sum), ==, sum);
+    t_hbm_read(k.c, ARGS + offsetof(Args, real), &got, sizeof(got));
+    g_assert_true(got == real);
+    check_works(&k);
+    t_stop(k.m);
+}
+
+/* A stopped machine's cores stand still. */
+static void test_stop_cont(void)
+{
+    uint64_t at;
+    Kernels k;
+    int i;
+
+    set_up(&k, "");
+    start(&k, "spin", &(Args){ 0 });
+    for (i = 0; i < 20; i++) {
+        at = ARG(&k, progress);
+        g_assert_true(T_WAIT(ARG(&k, progress) != at));
+        stop(&k);
+        at = ARG(&k, progress);
+        g_usleep(1000);
+        g_assert_cmpuint(ARG(&k, progress), ==, at);
+        cont(&k);
+    }
+    set_stop(&k);
+    g_assert_true(t_drain(&k.q));
+    t_stop(k.m);
+}
+
+/* ---- the device comes and goes ---- */
+
+static void test_unplug_running(void)
+{
+    TMachine *m;
+    int i;
+
+    /* Cards of a root port, so that they can be unplugged. */
+    m = t_start(0, "", "-device pcie-root-port,id=rp0,chassis=1");
+    for (i = 0; i < 10; i++) {
+        g_autofree char *id = g_strdup_printf("hot%d", i);
+
+        qtest_qmp_assert_success(m->qts, "{ 'execute': 'device_add', "
+            "'arguments': { 'driver': 'atlas350', 'id': %s, 'bus': 'rp0', "
+            "'hbm-size': 268435456, 'firmware': %s } }", id,
+            getenv("ATLAS350_FIRMWARE"));
+        g_usleep(i * 4000);
+        qtest_qmp_device_del_send(m->qts, id);
+        /* Without a guest nobody presses the button: a reset completes it. */
+        qtest_system_reset_nowait(m->qts);
+        qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
+    }
+    t_stop(m);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!have_files()) {
+        g_test_message("no firmware, or no $B/tests/firmware/libqueue.so");
+        return 77;
+    }
+    qtest_add_func("atlas350/aicpu/launch", test_launch);
+    qtest_add_func("atlas350/aicpu/failures", test_failures);
+    qtest_add_func("atlas350/aicpu/bad-addresses", test_bad_addresses);
+    qtest_add_func("atlas350/aicpu/time-limit", test_time_limit);
+    qtest_add_func("atlas350/aicpu/queue-reset", test_queue_reset);
+    qtest_add_func("atlas350/aicpu/queue-destroyed", test_queue_destroyed);
+    qtest_add_func("atlas350/aicpu/flr", test_flr);
+    qtest_add_func("atlas350/aicpu/thousand", test_thousand);
+    qtest_add_func("atlas350/aicpu/snapshot", test_snapshot);
+    qtest_add_func("atlas350/aicpu/stop-cont", test_stop_cont);
+    qtest_add_func("atlas350/aicpu/unplug-running", test_unplug_running);
+    return g_test_run();
+}
