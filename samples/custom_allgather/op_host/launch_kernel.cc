@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+#include <acl/acl.h>
+#include "launch_kernel.h"
+
+namespace {
+
+constexpr char JSON_FILE[] = "/opp/vendors/cust/aicpu/config/"
+                             "libcustom_allgather_aicpu_kernel.json";
+constexpr char KERNEL_NAME[] = "HcclLaunchAllGatherAicpuKernel";
+
+/* One for each host thread, which works on one card. */
+thread_local aclrtBinHandle g_binary;
+
+HcclResult LoadBinary()
+{
+    const char *home = getenv("ASCEND_HOME_PATH");
+    std::string file = home != nullptr ? home : "/usr/local/Ascend/cann";
+    aclrtBinaryLoadOptions options = {0};
+    aclrtBinaryLoadOption option;
+    char path[PATH_MAX] = {0};
+
+    file += JSON_FILE;
+    if (realpath(file.c_str(), path) == nullptr) {
+        printf("no kernel description %s\n", file.c_str());
+        return HCCL_E_OPEN_FILE_FAILURE;
+    }
+    option.type = ACL_RT_BINARY_LOAD_OPT_CPU_KERNEL_MODE;
+    option.value.cpuKernelMode = 0;
+    options.numOpt = 1;
+    options.options = &option;
+    return aclrtBinaryLoadFromFile(path, &options, &g_binary) == ACL_SUCCESS
+           ? HCCL_SUCCESS : HCCL_E_RUNTIME;
+}
+
+} // namespace
+
+HcclResult LaunchKernel(OpParam &param, const HostThreads &threads,
+                        aclrtStream stream)
+{
+    aclrtFuncHandle func = nullptr;
+    aclrtArgsHandle args = nullptr;
+    aclrtParamHandle handle = nullptr;
+    aclrtLaunchKernelAttr attr;
+    aclrtLaunchKernelCfg cfg;
+    HcclResult ret = g_binary == nullptr ? LoadBinary() : HCCL_SUCCESS;
+
+    if (ret != HCCL_SUCCESS) {
+        return ret;
+    }
+    ret = static_cast<HcclResult>(HcommThreadNotifyRecordOnThread(
+        threads.cpuThread, threads.mainThreadOnCpu, threads.startNotify));
+    if (ret != HCCL_SUCCESS) {
+        return ret;
+    }
+    if (aclrtBinaryGetFunction(g_binary, KERNEL_NAME, &func) != ACL_SUCCESS ||
+        aclrtKernelArgsInit(func, &args) != ACL_SUCCESS ||
+        aclrtKernelArgsAppend(args, &param, sizeof(param), &handle) !=
+            ACL_SUCCESS ||
+        aclrtKernelArgsFinalize(args) != ACL_SUCCESS) {
+        return HCCL_E_RUNTIME;
+    }
+    attr.id = ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT;
+    attr.value.timeout = CUSTOM_TIMEOUT;
+    cfg.numAttrs = 1;
+    cfg.attrs = &attr;
+    if (aclrtLaunchKernelWithConfig(func, 1, stream, &cfg, args, nullptr) !=
+        ACL_SUCCESS) {
+        return HCCL_E_RUNTIME;
+    }
+    return static_cast<HcclResult>(HcommThreadNotifyWaitOnThread(
+        threads.cpuThread, 0, CUSTOM_TIMEOUT));
+}
