@@ -331,7 +331,10 @@ void a350_ub_reset(A350Card *c)
         qemu_cond_wait(&ub->idle, &ub->lock);
     }
     while ((j = QTAILQ_FIRST(&ub->all))) {
-        ub->jetty[j->id] = NULL;
+        /* One that was refused by a load has no place in the table. */
+        if (j->id < A350_JETTY_MAX && ub->jetty[j->id] == j) {
+            ub->jetty[j->id] = NULL;
+        }
         jetty_quiesce(ub, j);
         QTAILQ_REMOVE(&ub->all, j, all);
         jetty_free(j);

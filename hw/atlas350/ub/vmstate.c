@@ -38,7 +38,12 @@ static int jetty_pre_save(void *opaque)
 /* The list's elements come from malloc as they are. */
 static int jetty_pre_load(void *opaque)
 {
-    memset(opaque, 0, sizeof(A350Jetty));
+    A350Jetty *j = opaque;
+
+    /* Complete enough to be freed, should the stream end here. */
+    memset(j, 0, sizeof(*j));
+    j->local_pin = -1;
+    QTAILQ_INIT(&j->waiters);
     return 0;
 }
 
@@ -126,7 +131,6 @@ static int ub_pre_load(void *opaque)
 
 static bool jetty_restore(A350Ub *ub, A350Jetty *j)
 {
-    a350_ub_jetty_init(ub, j);
     if (j->id >= A350_JETTY_MAX || ub->jetty[j->id] ||
         a350_ub_jetty_map(ub, j) || j->state < A350_JETTY_READY ||
         j->state > A350_JETTY_SUSPEND || j->saved_pi < j->ci ||
@@ -151,10 +155,14 @@ static bool jetty_restore(A350Ub *ub, A350Jetty *j)
 static int ub_post_load(void *opaque, int version_id)
 {
     A350Ub *ub = opaque;
-    bool ok = ub->num_saved >= 0;
+    bool ok = true;
     A350Jetty *j;
     int32_t i;
 
+    /* All of them, for they are freed one way or the other. */
+    QTAILQ_FOREACH(j, &ub->all, all) {
+        a350_ub_jetty_init(ub, j);
+    }
     QTAILQ_FOREACH(j, &ub->all, all) {
         ok = ok && jetty_restore(ub, j);
     }
@@ -163,11 +171,20 @@ static int ub_post_load(void *opaque, int version_id)
     }
     g_clear_pointer(&ub->saved, g_free);
     if (!ok) {
+        a350_ub_reset(ub->card);
         error_report("atlas350: the saved jetties and segments of card %u are "
                      "not legal ones", ub->card->index);
         return -EINVAL;
     }
     return 0;
+}
+
+/* Before that many are allocated. */
+static bool ub_saved_count_ok(void *opaque, int version_id)
+{
+    A350Ub *ub = opaque;
+
+    return ub->num_saved >= 0 && ub->num_saved <= (int32_t)A350_SEGMENT_MAX;
 }
 
 static const VMStateDescription vmstate_ub = {
@@ -181,6 +198,7 @@ static const VMStateDescription vmstate_ub = {
     .fields = (const VMStateField[]) {
         VMSTATE_QTAILQ_V(all, A350Ub, 1, vmstate_a350_jetty, A350Jetty, all),
         VMSTATE_INT32(num_saved, A350Ub),
+        VMSTATE_VALIDATE("number of segments", ub_saved_count_ok),
         VMSTATE_STRUCT_VARRAY_ALLOC(saved, A350Ub, num_saved, 1,
                                     vmstate_segment, A350Segment),
         VMSTATE_UINT32(inject_jetty, A350Ub),
