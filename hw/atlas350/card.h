@@ -113,7 +113,7 @@ struct A350Move {
     uint32_t opcode;             /* A350_SDMA_* operation | type */
     uint64_t dst, src, len;      /* device addresses or IOVAs; bytes */
     uint32_t fill;               /* MEMSET: byte value */
-    uint32_t bf16_sat;           /* BF16 reduce saturates at the largest finite */
+    uint32_t bf16_sat;           /* BF16 reduce: saturates at the largest */
     A350Card *dst_card;          /* whose bus dst and src are addressed on; */
     A350Card *src_card;          /* the submitting card's unless UB says so */
     void (*done)(A350Move *m, uint32_t status); /* 0 or A350_SDMA_ST_* */

@@ -140,7 +140,7 @@ static void run_graphs(const char *props, const char *args)
 {
     const char *n = g_getenv("A350_GRAPHS"), *s = g_getenv("A350_SEED");
     uint32_t graphs = n ? atoi(n) : s ? 1 : 250;
-    uint32_t seed = s ? strtoul(s, NULL, 0) : g_random_int();
+    uint32_t seed = s ? g_ascii_strtoull(s, NULL, 0) : g_random_int();
     TMachine *m = t_start(2, props, args);
     TQueue q[QUEUES];
     uint32_t i;
