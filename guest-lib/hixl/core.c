@@ -29,6 +29,7 @@ static void engine_free(hx_engine *e)
     }
     if (e->card) {
         hx_mem_free_all(e);
+        hx_queues_leave(e->card);
         a350_card_close(e->card);
     }
     pthread_mutex_destroy(&e->query);
@@ -46,6 +47,7 @@ static uint32_t take_card(hx_engine *e, a350_card *card)
                       ": this machine has no card");
     }
     a350_card_ref(e->card);
+    hx_queues_join(e->card);
     memcpy(e->eid, a350_card_id(e->card)->eid, sizeof(e->eid));
     return HX_OK;
 }

@@ -8,8 +8,8 @@
  *   link.c      Connect and Disconnect, the client's side of a link
  *   pool.c      asynchronous Connect and Disconnect
  *   server.c    the target's side: one thread with all its sockets
- *   path.c      a queue and a jetty of the card; the only file that writes
- *               work requests
+ *   path.c      a jetty of the card; the only file that writes work requests
+ *   queues.c    task queues of a card, for the links that are at work
  *   memory.c    registered memory, segments, pinned host pages
  *   message.c   bodies of control messages
  *   frame.c     frames over TCP, with deadlines
@@ -198,16 +198,34 @@ bool hx_note_decode(const void *data, size_t len, hx_note *n);
 void hx_ack_encode(uint8_t out[12], uint64_t id, uint32_t code);
 bool hx_ack_decode(const void *data, size_t len, uint64_t *id, uint32_t *code);
 
+/* ---- queues.c ---- */
+
+/*
+ * Task queues of @card for this process's engines. An engine is counted, so
+ * that the last one's leaving gives the spare queues back.
+ */
+void hx_queues_join(a350_card *card);
+void hx_queues_leave(a350_card *card);
+/* NULL: the card has none left; the reason is in a350_card_text(). */
+a350_sq *hx_queue_take(a350_card *card);
+/* @sq is empty and has not failed. */
+void hx_queue_give(a350_sq *sq);
+
 /* ---- path.c ---- */
 
 #define HX_JETTY_BLOCKS 4096u
 #define HX_CHUNK        512u         /* WQEs a doorbell */
 #define HX_CHUNKS       (HX_JETTY_BLOCKS / HX_CHUNK)
 
-/* The card's way to one peer. Used under its link's mutex. */
+/*
+ * The card's way to one peer. Used under its link's mutex. It has a queue only
+ * while somebody has use of it: between hx_path_take and the hx_path_give that
+ * belongs to it.
+ */
 typedef struct hx_path {
     a350_card *card;
-    a350_sq *sq;
+    a350_sq *sq;                     /* NULL: none */
+    uint32_t users;
     a350_jetty jetty;
     uint8_t peer_eid[A350_EID_LEN];
     uint16_t pi;
@@ -223,6 +241,10 @@ uint32_t hx_path_open(hx_path *p, a350_card *card,
                       const uint8_t eid[A350_EID_LEN]);
 /* Nothing of it touches any memory when this returns. */
 void hx_path_close(hx_path *p);
+/* Before posting, for each transfer; HX_EXHAUSTED: the card has no queue. */
+uint32_t hx_path_take(hx_path *p);
+/* After a transfer that has completed. */
+void hx_path_give(hx_path *p);
 /* Posts one range in slices; waits for room until @deadline. */
 uint32_t hx_path_post(hx_path *p, int op, const hx_mem *local, uint64_t laddr,
                       const hx_mem *remote, uint64_t raddr, uint64_t len,
@@ -315,6 +337,8 @@ uint32_t hx_link_disconnect(hx_engine *e, const char *remote,
                             uint64_t deadline);
 /* Latches the link failed and stops its work. Link mutex held. */
 void hx_link_fail(hx_link *l);
+/* A transfer that was started is over: the link may do without its queue. */
+void hx_link_done(hx_link *l);
 void hx_link_close_all(hx_engine *e);
 /* Checks a remote name: HX_PARAM_INVALID for self or no target. */
 uint32_t hx_remote_name(hx_engine *e, const char *remote, hx_addr *a);

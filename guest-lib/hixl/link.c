@@ -356,6 +356,15 @@ static void stop_path(hx_link *l)
     pthread_rwlock_unlock(&l->path_lock);
 }
 
+void hx_link_done(hx_link *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    if (l->open) {
+        hx_path_give(&l->path);
+    }
+    pthread_mutex_unlock(&l->mutex);
+}
+
 void hx_link_fail(hx_link *l)
 {
     __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
@@ -366,7 +375,7 @@ static uint32_t shut(hx_link *l, uint64_t deadline)
 {
     uint32_t ret = HX_OK;
 
-    if (l->open && !hx_link_failed(l) && l->path.seq) {
+    if (l->open && !hx_link_failed(l) && l->path.sq && l->path.seq) {
         ret = hx_path_wait(&l->path, l->path.seq, deadline);
         /* A failed transfer's status is told by its request. */
         ret = ret == HX_TIMEOUT ? ret : HX_OK;

@@ -265,6 +265,11 @@ static uint32_t add(hx_engine *e, const hx_mem *m, hx_reg **reg)
     }
     r->mem = *m;
     if (m->type == HX_MEM_HOST) {
+        if (m->addr % PAGE) {
+            hx_warn("RegisterMem: host address 0x%" PRIx64 " is not a "
+                    "multiple of 4096: its whole pages are mapped; the real "
+                    "driver takes whole pages only", m->addr);
+        }
         rc = host_pin(m);
         if (rc) {
             free(r);

@@ -3,10 +3,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A task queue and a jetty of the initiator's card. Work requests are written
- * into the jetty's ring in HBM, one doorbell entry for up to HX_CHUNK of them;
- * the doorbell's task is complete when its data is in memory on both sides
- * (spec/hw/transport.md §3). The CPU moves no payload.
+ * A jetty of the initiator's card, and while transfers are under way a task
+ * queue. Work requests are written into the jetty's ring in HBM, one doorbell
+ * entry for up to HX_CHUNK of them; the doorbell's task is complete when its
+ * data is in memory on both sides (spec/hw/transport.md §3). The CPU moves no
+ * payload.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +18,6 @@
 uint32_t hx_path_open(hx_path *p, a350_card *card,
                       const uint8_t eid[A350_EID_LEN])
 {
-    a350_sq_config cfg = { .depth = 65 };
     int rc;
 
     memset(p, 0, sizeof(*p));
@@ -25,26 +25,43 @@ uint32_t hx_path_open(hx_path *p, a350_card *card,
     memcpy(p->peer_eid, eid, A350_EID_LEN);
     rc = a350_jetty_new(card, HX_JETTY_BLOCKS, 0, 0, A350_ID_NONE,
                         A350_ID_NONE, &p->jetty);
-    if (rc == 0) {
-        rc = a350_sq_new(card, &cfg, &p->sq);
-        if (rc) {
-            a350_jetty_free(&p->jetty);
-        }
-    }
-    if (rc) {
-        return hx_err(rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED,
-                      "Connect: no queue on the card: %s", a350_card_text());
-    }
-    p->errors = a350_sq_error_count(p->sq);
-    return HX_OK;
+    return rc == 0 ? HX_OK :
+           hx_err(rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED,
+                  "Connect: no jetty on the card: %s", a350_card_text());
 }
 
 void hx_path_close(hx_path *p)
 {
     /* The queue first: then no doorbell is left that the jetty serves. */
-    a350_sq_destroy(p->sq);
+    if (p->sq) {
+        a350_sq_destroy(p->sq);
+    }
     a350_jetty_free(&p->jetty);
     memset(p, 0, sizeof(*p));
+}
+
+uint32_t hx_path_take(hx_path *p)
+{
+    if (!p->sq) {
+        p->sq = hx_queue_take(p->card);
+        if (!p->sq) {
+            return hx_err(HX_EXHAUSTED, "transfer: no task queue is free on "
+                          "the card: %s", a350_card_text());
+        }
+        p->errors = a350_sq_error_count(p->sq);
+        p->seq = 0;
+        p->chunk_num = 0;
+    }
+    p->users++;
+    return HX_OK;
+}
+
+void hx_path_give(hx_path *p)
+{
+    if (--p->users == 0) {
+        hx_queue_give(p->sq);
+        p->sq = NULL;
+    }
 }
 
 static uint32_t consumer(const hx_path *p)
@@ -76,7 +93,9 @@ uint32_t hx_path_explain(hx_path *p)
 
 void hx_path_wake(hx_path *p)
 {
-    a350_sq_fail(p->sq, 0);
+    if (p->sq) {
+        a350_sq_fail(p->sq, 0);
+    }
 }
 
 uint32_t hx_path_wait(hx_path *p, uint64_t seq, uint64_t deadline)

@@ -157,7 +157,25 @@ static uint32_t post_all(hx_link *l, const hx_job *j, uint64_t deadline,
     return ret == HX_OK ? hx_path_ring(&l->path, seq) : ret;
 }
 
-/* Up to the doorbell. Link mutex held; a failure latches the link. */
+/* A slot and a queue for a transfer whose arguments are right. */
+static uint32_t take_resources(hx_link *l)
+{
+    uint32_t ret = take_slot(l->e);
+
+    if (ret == HX_OK) {
+        ret = hx_path_take(&l->path);
+        if (ret != HX_OK) {
+            give_slot(l->e);
+        }
+    }
+    return ret;
+}
+
+/*
+ * Up to the doorbell; on success hx_link_done and give_slot are due. Link
+ * mutex held. A failure latches the link, but not one of the arguments or for
+ * want of resources: nothing was posted then.
+ */
 static uint32_t start(hx_link *l, const hx_job *j, uint64_t deadline,
                       uint64_t *seq)
 {
@@ -165,10 +183,16 @@ static uint32_t start(hx_link *l, const hx_job *j, uint64_t deadline,
 
     if (ret == HX_OK) {
         ret = check_ranges(l, j);
+        if (ret == HX_OK) {
+            ret = take_resources(l);
+        }
         if (ret != HX_OK) {
             return ret;
         }
         ret = post_all(l, j, deadline, seq);
+        if (ret != HX_OK) {
+            give_slot(l->e);
+        }
     }
     if (ret != HX_OK) {
         hx_link_fail(l);
@@ -202,6 +226,8 @@ static uint32_t start_and_wait(hx_link *l, const hx_job *j, uint64_t deadline)
         hx_link_fail(l);
         pthread_mutex_unlock(&l->mutex);
     }
+    hx_link_done(l);
+    give_slot(l->e);
     return ret;
 }
 
@@ -217,11 +243,7 @@ uint32_t hx_transfer_sync(hx_engine *e, const hx_job *j, int32_t timeout_ms)
     if (ret != HX_OK) {
         return ret;
     }
-    ret = take_slot(e);
-    if (ret == HX_OK) {
-        ret = start_and_wait(l, j, deadline);
-        give_slot(e);
-    }
+    ret = start_and_wait(l, j, deadline);
     if (ret == HX_TIMEOUT) {
         hx_err(ret, "transfer with %s: not complete after %d ms; the link is "
                "failed until it is connected again", l->remote, timeout_ms);
@@ -267,14 +289,11 @@ uint32_t hx_transfer_async(hx_engine *e, const hx_job *j,
         return ret;
     }
     r = calloc(1, sizeof(*r));
-    ret = r ? take_slot(e) : hx_err(HX_EXHAUSTED, "transfer: out of memory");
+    ret = r ? HX_OK : hx_err(HX_EXHAUSTED, "transfer: out of memory");
     if (ret == HX_OK) {
         r->user_data = user_data;
         /* From the moment it is in the list, it may be gone. */
         ret = start_async(e, l, j, deadline, r, &id);
-        if (ret != HX_OK) {
-            give_slot(e);
-        }
     }
     if (ret == HX_OK) {
         *req = (void *)(uintptr_t)id;
@@ -352,6 +371,7 @@ static void retire(hx_engine *e, hx_req *r)
     }
     e->slots_used--;
     pthread_mutex_unlock(&e->mutex);
+    hx_link_done(r->link);
     hx_link_put(r->link);
     free(r);
 }

@@ -49,7 +49,7 @@ static a350_jetty *jetties[256];
 static struct { uintptr_t start, end; } maps[MAPS], pins[MAPS];
 static int alive, warnings;
 static bool held;
-static unsigned wqes, doorbells;
+static unsigned wqes, doorbells, queues, queues_max = UINT32_MAX;
 static _Thread_local int device = -1;
 static _Thread_local char error_text[600];
 static char warning_text[600];
@@ -101,6 +101,11 @@ uint8_t *mock_memory(int i, uint64_t offset)
 void mock_hold(bool hold)
 {
     __atomic_store_n(&held, hold, __ATOMIC_RELAXED);
+}
+
+void mock_max_queues(unsigned max)
+{
+    queues_max = max;
 }
 
 int mock_alive(void)
@@ -464,9 +469,17 @@ static void *run(void *arg)
 
 int a350_sq_new(a350_card *c, const a350_sq_config *cfg, a350_sq **sq)
 {
-    a350_sq *q = calloc(1, sizeof(*q));
+    a350_sq *q;
 
     (void)cfg;
+    pthread_mutex_lock(&mutex);
+    if (queues >= queues_max) {
+        pthread_mutex_unlock(&mutex);
+        return -ENOSPC;
+    }
+    queues++;
+    pthread_mutex_unlock(&mutex);
+    q = calloc(1, sizeof(*q));
     q->card = c;
     pthread_mutex_init(&q->mutex, NULL);
     pthread_cond_init(&q->cond, NULL);
@@ -484,7 +497,15 @@ void a350_sq_destroy(a350_sq *q)
     pthread_mutex_unlock(&q->mutex);
     pthread_join(q->thread, NULL);
     free(q);
+    pthread_mutex_lock(&mutex);
+    queues--;
+    pthread_mutex_unlock(&mutex);
     count(-1);
+}
+
+a350_card *a350_sq_card(const a350_sq *q)
+{
+    return q->card;
 }
 
 int a350_sq_push(a350_sq *q, const a350_sqe *sqe, unsigned n, uint64_t *seq)

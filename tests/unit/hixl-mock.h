@@ -25,6 +25,8 @@ uint64_t mock_device(int card, uint64_t offset);
 uint8_t *mock_memory(int card, uint64_t offset);
 /* While held, queues take entries and do nothing. */
 void mock_hold(bool hold);
+/* How many queues a card has from now on. */
+void mock_max_queues(unsigned max);
 /* What is alive: queues, jetties, segments, mapped ranges, card references. */
 int mock_alive(void);
 unsigned mock_wqes(void);

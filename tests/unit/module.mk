@@ -73,7 +73,8 @@ $(B)/tests/unit/test-hccl-control $(B)/tests/unit/test-hccl-endpoint: \
 	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread
 
 # HIXL on two cards of plain memory.
-UNIT_TESTS += $(B)/tests/unit/test-hixl
+UNIT_TESTS += $(B)/tests/unit/test-hixl $(B)/tests/unit/test-hixl-codes \
+              $(B)/tests/unit/test-hixl-fuzz
 
 TEST_HIXL_DIR := $(B)/tests/unit/hixl-obj
 TEST_HIXL_C := $(wildcard $(S)/guest-lib/hixl/*.c) $(S)/tests/unit/hixl-mock.c
@@ -94,8 +95,9 @@ $(TEST_HIXL_DIR)/hixl-mock.o: $(S)/tests/unit/hixl-mock.c $(TEST_HIXL_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(TEST_HIXL_FLAGS) -c -o $@ $<
 
-$(B)/tests/unit/test-hixl: $(S)/tests/unit/test-hixl.cc $(TEST_HIXL_OBJ) \
-	$(wildcard $(S)/guest-lib/hixl/*.cc) $(TEST_HIXL_HDR)
+$(B)/tests/unit/test-hixl $(B)/tests/unit/test-hixl-codes \
+$(B)/tests/unit/test-hixl-fuzz: $(B)/tests/unit/%: $(S)/tests/unit/%.cc \
+	$(TEST_HIXL_OBJ) $(wildcard $(S)/guest-lib/hixl/*.cc) $(TEST_HIXL_HDR)
 	$(CXX) $(CXXFLAGS) -std=c++17 -Wno-missing-field-initializers \
 	    $(TEST_HIXL_FLAGS) -o $@ $(filter %.cc,$^) $(TEST_HIXL_OBJ) \
 	    -ljansson -lpthread
