@@ -16,6 +16,10 @@ best() {
 for mix in int chase copy; do
     insns=$("$run" --stats --linux "$program" $mix 2>&1 >/dev/null |
         sed -n 's/ instructions.*//p')
+    if [ -z "$insns" ]; then
+        echo "bench: mips.$mix: $run does not run $program" >&2
+        exit 1
+    fi
     ours=$(best "$run" --linux "$program" $mix)
     user=$(best qemu-riscv64 "$program" $mix)
     if [ "${ours#* }" != "${user#* }" ]; then

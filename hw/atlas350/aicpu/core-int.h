@@ -77,9 +77,10 @@ typedef struct Watch {
     uint64_t addr, len;
 } Watch;
 
+#define PMP_NUMBERS         64
 typedef struct PmpState {
-    uint64_t addr[A350_PMP_ENTRIES];
-    uint8_t cfg[A350_PMP_ENTRIES];
+    uint64_t addr[PMP_NUMBERS];  /* those from A350_PMP_ENTRIES on stay 0 */
+    uint8_t cfg[PMP_NUMBERS];
     bool locked;                 /* some entry binds machine mode */
     struct {
         uint64_t addr, len;
@@ -204,14 +205,16 @@ void a350_pmp_changed(A350Core *c);
 bool a350_pmp_read(A350Core *c, unsigned csr, uint64_t *val);
 bool a350_pmp_write(A350Core *c, unsigned csr, uint64_t val);
 
+/* state.c: does the debugger want to know? */
+bool a350_is_break(A350Core *c, uint64_t pc);
+bool a350_watch_hit(A350Core *c, uint64_t addr, unsigned size, bool write);
+
 /* decode.c: decodes the block at c->pc into the arena; NULL: trapped. */
 Block *a350_decode_block(A350Core *c);
 uint32_t a350_rvc_expand(uint16_t h);
 
 /* exec.c */
-int a350_exec_enter(OP_ARGS);
-int a350_exec_trap(OP_ARGS);
-int a350_exec_illegal(OP_ARGS);
+OpFn a350_exec_enter, a350_exec_trap, a350_exec_illegal;
 #define I(name, match, mask, fmt) OpFn a350_op_##name;
 #include "insns.h.inc"
 #undef I
@@ -229,13 +232,14 @@ OpFn *a350_pair(unsigned first, unsigned second);
 
 OpFn a350_op_resolve_taken, a350_op_resolve_fall, a350_op_end;
 OpFn a350_op_illegal, a350_op_breakpoint, a350_op_fetch_fault;
+OpFn a350_op_fp_lw, a350_op_fp_ld, a350_op_fp_sw, a350_op_fp_sd;
 
 /*
  * Handlers go on to the next operation by a call in tail position. Without
- * optimisation compilers do not turn that into a jump, and the stack would
- * grow; then each handler returns to a loop in a350_core_run() instead.
+ * optimisation, and for the thread sanitizer, compilers do not turn that into
+ * a jump, and the stack would grow; then each handler returns to a loop in a350_core_run() instead.
  */
-#ifdef __OPTIMIZE__
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__)
 #define GO(op)  do { ip = (op); return ip->fn(OP_PASS); } while (0)
 #else
 #define GO(op)  do { c->left = left; c->go = (op); return -1; } while (0)

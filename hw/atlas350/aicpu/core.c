@@ -6,52 +6,6 @@
 #include "qemu/osdep.h"
 #include "core-int.h"
 
-/* ---- life ---- */
-
-A350Core *a350_core_new(unsigned hartid, const A350CoreOps *ops, void *opaque)
-{
-    A350Core *c = g_new0(A350Core, 1);
-
-    c->hartid = hartid;
-    c->ops = ops;
-    c->opaque = opaque;
-    c->fast = -1;
-    /* Not touched until used: the host gives no memory for it before. */
-    c->arena = g_malloc(ARENA_SIZE);
-    a350_core_reset(c, 0);
-    return c;
-}
-
-void a350_core_free(A350Core *c)
-{
-    if (c) {
-        g_free(c->arena);
-        g_free(c);
-    }
-}
-
-int a350_core_add_region(A350Core *c, uint64_t addr, uint64_t size,
-                         void *host, unsigned access)
-{
-    Region *r = &c->region[c->num_regions];
-    unsigned rw = A350_M_R | A350_M_W;
-
-    if (c->num_regions == MAX_REGIONS || !size) {
-        return -1;
-    }
-    r->addr = addr;
-    r->size = size;
-    r->host = host;
-    r->access = access;
-    if (host && c->fast < 0 && (access & rw) == rw && size >= 4096) {
-        c->fast = c->num_regions;
-    }
-    c->num_regions++;
-    a350_core_flush(c);
-    a350_pmp_changed(c);
-    return c->num_regions - 1;
-}
-
 void a350_core_reset(A350Core *c, uint64_t pc)
 {
     memset(c->x, 0, sizeof(c->x));
@@ -106,53 +60,49 @@ void a350_core_window(A350Core *c)
 
 static Region *find_region(A350Core *c, uint64_t addr, uint64_t size)
 {
-    Region *r = &c->region[c->last];
-    unsigned i;
+    unsigned n, i = c->last;
 
-    if (addr - r->addr < r->size && r->size - (addr - r->addr) >= size) {
-        return r;
-    }
-    for (i = 0; i < c->num_regions; i++) {
-        r = &c->region[i];
+    for (n = 0; n < c->num_regions; n++) {
+        Region *r = &c->region[i];
+
         if (addr - r->addr < r->size && r->size - (addr - r->addr) >= size) {
             c->last = i;
             return r;
         }
+        i = i + 1 < c->num_regions ? i + 1 : 0;
     }
     return NULL;
 }
 
-static bool watch_hit(A350Core *c, uint64_t addr, unsigned size, bool write)
+/*
+ * Checks an access of loads and stores outside the window: @how is PMP_R, or
+ * PMP_W, or both (atomics). Returns its exception, or 0 and the region.
+ */
+static uint32_t check_access(A350Core *c, uint64_t addr, unsigned size,
+                             unsigned how, Region **r)
 {
-    unsigned i;
+    /* Bits of regions: the same, those of user mode above machine mode's. */
+    unsigned need = c->data_user ? how << 3 : how;
 
-    if (c->skip_watch) {
-        return false;            /* the access that was reported already */
+    QEMU_BUILD_BUG_ON(PMP_R != A350_M_R || PMP_W != A350_M_W ||
+                      PMP_R << 3 != A350_U_R || PMP_W << 3 != A350_U_W);
+    *r = find_region(c, addr, size);
+    if (!*r || ((*r)->access & need) != need ||
+        !a350_pmp_check(c, addr, size, c->data_user, how)) {
+        return how & PMP_W ? EX_STORE : EX_LOAD;
     }
-    for (i = 0; i < c->num_watch; i++) {
-        const Watch *w = &c->watch[i];
-
-        if (addr < w->addr + w->len && w->addr < addr + size &&
-            w->kind != (write ? A350_DEBUG_WATCH_R : A350_DEBUG_WATCH_W)) {
-            c->debug.kind = w->kind;
-            c->debug.addr = MAX(addr, w->addr);
-            return true;
-        }
-    }
-    return false;
+    return c->num_watch && a350_watch_hit(c, addr, size, how & PMP_W) ?
+           EX_DEBUG : 0;
 }
 
 uint32_t a350_core_load(A350Core *c, uint64_t addr, unsigned size,
                         uint64_t *val)
 {
-    Region *r = find_region(c, addr, size);
+    Region *r;
+    uint32_t ex = check_access(c, addr, size, PMP_R, &r);
 
-    if (!r || !(r->access & (c->data_user ? A350_U_R : A350_M_R)) ||
-        !a350_pmp_check(c, addr, size, c->data_user, PMP_R)) {
-        return EX_LOAD;
-    }
-    if (c->num_watch && watch_hit(c, addr, size, false)) {
-        return EX_DEBUG;
+    if (ex) {
+        return ex;
     }
     if (r->host) {
         *val = ldn_le_p(r->host + (addr - r->addr), size);
@@ -168,14 +118,11 @@ uint32_t a350_core_load(A350Core *c, uint64_t addr, unsigned size,
 uint32_t a350_core_store(A350Core *c, uint64_t addr, unsigned size,
                          uint64_t val)
 {
-    Region *r = find_region(c, addr, size);
+    Region *r;
+    uint32_t ex = check_access(c, addr, size, PMP_W, &r);
 
-    if (!r || !(r->access & (c->data_user ? A350_U_W : A350_M_W)) ||
-        !a350_pmp_check(c, addr, size, c->data_user, PMP_W)) {
-        return EX_STORE;
-    }
-    if (c->num_watch && watch_hit(c, addr, size, true)) {
-        return EX_DEBUG;
+    if (ex) {
+        return ex;
     }
     if (r->host) {
         stn_le_p(r->host + (addr - r->addr), size, val);
@@ -191,23 +138,13 @@ uint32_t a350_core_store(A350Core *c, uint64_t addr, unsigned size,
 void *a350_core_atomic(A350Core *c, uint64_t addr, unsigned size, bool load,
                        uint32_t *ex)
 {
-    unsigned need = c->data_user ? A350_U_R : A350_M_R;
-    Region *r = find_region(c, addr, size);
+    Region *r;
 
-    if (!load) {
-        need |= c->data_user ? A350_U_W : A350_M_W;
+    *ex = check_access(c, addr, size, load ? PMP_R : PMP_R | PMP_W, &r);
+    if (!*ex && !r->host) {
+        *ex = load ? EX_LOAD : EX_STORE;
     }
-    *ex = load ? EX_LOAD : EX_STORE;
-    if (!r || !r->host || (r->access & need) != need ||
-        !a350_pmp_check(c, addr, size, c->data_user,
-                        load ? PMP_R : PMP_R | PMP_W)) {
-        return NULL;
-    }
-    if (c->num_watch && watch_hit(c, addr, size, !load)) {
-        *ex = EX_DEBUG;
-        return NULL;
-    }
-    return r->host + (addr - r->addr);
+    return *ex ? NULL : r->host + (addr - r->addr);
 }
 
 bool a350_core_fetch16(A350Core *c, uint64_t pc, uint16_t *h)
@@ -232,33 +169,6 @@ uint32_t a350_core_fetch_insn(A350Core *c, uint64_t pc)
         a350_core_fetch16(c, pc + 2, &hi);
     }
     return lo | (uint32_t)hi << 16;
-}
-
-static uint8_t *host_memory(A350Core *c, uint64_t addr, uint64_t size,
-                            unsigned need)
-{
-    unsigned i;
-
-    for (i = 0; i < c->num_regions; i++) {
-        Region *r = &c->region[i];
-
-        if (r->host && addr - r->addr < r->size &&
-            r->size - (addr - r->addr) >= size) {
-            return (r->access & need) == need ? r->host + (addr - r->addr)
-                                              : NULL;
-        }
-    }
-    return NULL;
-}
-
-void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
-{
-    return host_memory(c, addr, size, 0);
-}
-
-void *a350_core_mem_rw(A350Core *c, uint64_t addr, uint64_t size)
-{
-    return host_memory(c, addr, size, A350_M_W);
 }
 
 /* ---- traps ---- */
@@ -307,36 +217,6 @@ bool a350_core_irq_taken(A350Core *c)
         }
     }
     return false;
-}
-
-void a350_core_set_irq(A350Core *c, uint32_t line, bool level)
-{
-    if (level) {
-        qatomic_or(&c->mip, line);
-        qatomic_or(&c->pending, PEND_IRQ);
-    } else {
-        qatomic_and(&c->mip, ~(uint64_t)line);
-    }
-}
-
-bool a350_core_irq_pending(A350Core *c)
-{
-    return qatomic_read(&c->mip) & qatomic_read(&c->mie);
-}
-
-void a350_core_kick(A350Core *c)
-{
-    qatomic_or(&c->pending, PEND_KICK);
-}
-
-void a350_core_halt(A350Core *c)
-{
-    qatomic_or(&c->pending, PEND_HALT);
-}
-
-void a350_core_invalidate(A350Core *c)
-{
-    qatomic_or(&c->pending, PEND_FLUSH);
 }
 
 /* ---- blocks ---- */

@@ -53,11 +53,6 @@ static uint64_t retired(A350Core *c, int64_t left)
     return c->instret + (uint64_t)(c->start - left) - 1;
 }
 
-static uint64_t mstatus_value(A350Core *c)
-{
-    return c->mstatus | MS_UXL | ((c->mstatus & MS_FS) == MS_FS ? MS_SD : 0);
-}
-
 static bool counter_read(A350Core *c, unsigned csr, int64_t left,
                          uint64_t *val)
 {
@@ -93,38 +88,54 @@ static bool fp_read(A350Core *c, unsigned csr, uint64_t *val)
     return true;
 }
 
+/* Registers that are no more than memory for some of their bits. */
+static const struct {
+    uint32_t csr, offset;
+    uint64_t writable;
+} plain[] = {
+#define PLAIN(csr, field, writable) { csr, offsetof(A350Core, field), writable }
+    PLAIN(CSR_MIE, mie, MIE_BITS),
+    PLAIN(CSR_MTVEC, mtvec, ~2ull),
+    PLAIN(CSR_MCOUNTEREN, mcounteren, UINT32_MAX),
+    PLAIN(CSR_MSCRATCH, mscratch, UINT64_MAX),
+    PLAIN(CSR_MEPC, mepc, ~1ull),
+    PLAIN(CSR_MCAUSE, mcause, UINT64_MAX),
+    PLAIN(CSR_MTVAL, mtval, UINT64_MAX),
+};
+
+/* Where a plain register is, and its writable bits; NULL: it is none. */
+static uint64_t *find_plain(A350Core *c, unsigned csr, uint64_t *writable)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(plain); i++) {
+        if (plain[i].csr == csr) {
+            *writable = plain[i].writable;
+            return (void *)((char *)c + plain[i].offset);
+        }
+    }
+    return NULL;
+}
+
 static bool machine_read(A350Core *c, unsigned csr, uint64_t *val)
 {
+    uint64_t mask, *p = find_plain(c, csr, &mask);
+
+    *val = 0;
+    if (p) {
+        *val = *p;
+        return true;
+    }
     switch (csr) {
     case CSR_MSTATUS:
-        *val = mstatus_value(c);
+        *val = c->mstatus | MS_UXL |
+               ((c->mstatus & MS_FS) == MS_FS ? MS_SD : 0);
         return true;
     case CSR_MISA:
         *val = MISA;
         return true;
-    case CSR_MIE:
-        *val = c->mie;
-        return true;
     case CSR_MIP:
         *val = qatomic_read(&c->mip);
-        return true;
-    case CSR_MTVEC:
-        *val = c->mtvec;
-        return true;
-    case CSR_MCOUNTEREN:
-        *val = c->mcounteren;
-        return true;
-    case CSR_MSCRATCH:
-        *val = c->mscratch;
-        return true;
-    case CSR_MEPC:
-        *val = c->mepc;
-        return true;
-    case CSR_MCAUSE:
-        *val = c->mcause;
-        return true;
-    case CSR_MTVAL:
-        *val = c->mtval;
         return true;
     case CSR_MHARTID:
         *val = c->hartid;
@@ -134,8 +145,7 @@ static bool machine_read(A350Core *c, unsigned csr, uint64_t *val)
     case CSR_MHPMEVENT3 ... CSR_MHPMEVENT31:
     case CSR_MVENDORID ... CSR_MIMPID:
     case CSR_MCONFIGPTR:
-        *val = 0;
-        return true;
+        return true;             /* no bits */
     }
     return false;
 }
@@ -184,36 +194,22 @@ static void mstatus_write(A350Core *c, uint64_t val)
 
 bool a350_csr_write(A350Core *c, unsigned csr, int64_t left, uint64_t val)
 {
+    uint64_t mask, *p;
+
     if ((csr >> 10) == 3 || (c->user && (csr & 0x300))) {
         return false;
+    }
+    p = find_plain(c, csr, &mask);
+    if (p) {
+        qatomic_set(p, val & mask);
+        qatomic_or(&c->pending, PEND_IRQ);
+        return true;
     }
     switch (csr) {
     case CSR_FFLAGS ... CSR_FCSR:
         return fp_write(c, csr, val);
     case CSR_MSTATUS:
         mstatus_write(c, val);
-        return true;
-    case CSR_MIE:
-        c->mie = val & MIE_BITS;
-        qatomic_or(&c->pending, PEND_IRQ);
-        return true;
-    case CSR_MTVEC:
-        c->mtvec = val & ~2ull;
-        return true;
-    case CSR_MCOUNTEREN:
-        c->mcounteren = (uint32_t)val;
-        return true;
-    case CSR_MSCRATCH:
-        c->mscratch = val;
-        return true;
-    case CSR_MEPC:
-        c->mepc = val & ~1ull;
-        return true;
-    case CSR_MCAUSE:
-        c->mcause = val;
-        return true;
-    case CSR_MTVAL:
-        c->mtval = val;
         return true;
     case CSR_MCYCLE:
         c->cycle_off = val - retired(c, left) - 1;

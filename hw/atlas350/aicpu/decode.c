@@ -63,168 +63,143 @@ static uint32_t bits(uint32_t w, int hi, int lo)
     return (w >> lo) & ((1u << (hi - lo + 1)) - 1);
 }
 
-static uint32_t enc_i(uint32_t op, uint32_t rd, uint32_t rs1, int32_t imm)
+/*
+ * Immediates of compressed instructions: fields of the halfword, each with
+ * its lowest bit, its width and its place; the first one's sign is extended
+ * if the immediate is signed.
+ */
+typedef struct RvcImm {
+    uint8_t is_signed, field[8][3];
+} RvcImm;
+
+enum {
+    IM_0, IM_SPN, IM_W, IM_D, IM_6, IM_SP16, IM_U, IM_SH, IM_J, IM_B, IM_LWSP,
+    IM_LDSP, IM_SWSP, IM_SDSP,
+};
+
+static const RvcImm rvc_imm[] = {
+    [IM_SPN]  = { 0, { { 11, 2, 4 }, { 7, 4, 6 }, { 6, 1, 2 }, { 5, 1, 3 } } },
+    [IM_W]    = { 0, { { 10, 3, 3 }, { 6, 1, 2 }, { 5, 1, 6 } } },
+    [IM_D]    = { 0, { { 10, 3, 3 }, { 5, 2, 6 } } },
+    [IM_6]    = { 1, { { 12, 1, 5 }, { 2, 5, 0 } } },
+    [IM_SP16] = { 1, { { 12, 1, 9 }, { 6, 1, 4 }, { 5, 1, 6 }, { 3, 2, 7 },
+                       { 2, 1, 5 } } },
+    [IM_U]    = { 1, { { 12, 1, 17 }, { 2, 5, 12 } } },
+    [IM_SH]   = { 0, { { 12, 1, 5 }, { 2, 5, 0 } } },
+    [IM_J]    = { 1, { { 12, 1, 11 }, { 11, 1, 4 }, { 9, 2, 8 }, { 8, 1, 10 },
+                       { 7, 1, 6 }, { 6, 1, 7 }, { 3, 3, 1 }, { 2, 1, 5 } } },
+    [IM_B]    = { 1, { { 12, 1, 8 }, { 10, 2, 3 }, { 5, 2, 6 }, { 3, 2, 1 },
+                       { 2, 1, 5 } } },
+    [IM_LWSP] = { 0, { { 12, 1, 5 }, { 4, 3, 2 }, { 2, 2, 6 } } },
+    [IM_LDSP] = { 0, { { 12, 1, 5 }, { 5, 2, 3 }, { 2, 3, 6 } } },
+    [IM_SWSP] = { 0, { { 9, 4, 2 }, { 7, 2, 6 } } },
+    [IM_SDSP] = { 0, { { 10, 3, 3 }, { 7, 3, 6 } } },
+};
+
+/* Registers: x0 to x2, or a field: five bits, or three for x8 to x15. */
+enum { X0, X1, X2, R11 = 32 + 7, R6 = 32 + 2, Q9 = 64 + 7, Q4 = 64 + 2 };
+/* Reserved if rd is x0 (RD), if the immediate is 0 (IM). */
+enum { NZ_RD = 1, NZ_IM = 2 };
+
+/* The first that matches; @fmt says where the 32-bit form has @imm. */
+static const struct {
+    uint16_t match, mask;
+    uint32_t base;
+    uint8_t fmt, rd, rs1, rs2, imm, reserved;
+} rvc[] = {
+    { 0x0000, 0xe003, 0x13, F_I, Q4, X2, X0, IM_SPN, NZ_IM }, /* addi4spn */
+    { 0x2000, 0xe003, 0x3007, F_I, Q4, Q9, X0, IM_D },        /* fld */
+    { 0x4000, 0xe003, 0x2003, F_I, Q4, Q9, X0, IM_W },        /* lw */
+    { 0x6000, 0xe003, 0x3003, F_I, Q4, Q9, X0, IM_D },        /* ld */
+    { 0xa000, 0xe003, 0x3027, F_S, X0, Q9, Q4, IM_D },        /* fsd */
+    { 0xc000, 0xe003, 0x2023, F_S, X0, Q9, Q4, IM_W },        /* sw */
+    { 0xe000, 0xe003, 0x3023, F_S, X0, Q9, Q4, IM_D },        /* sd */
+    { 0x0001, 0xe003, 0x13, F_I, R11, R11, X0, IM_6 },        /* addi, nop */
+    { 0x2001, 0xe003, 0x1b, F_I, R11, R11, X0, IM_6, NZ_RD }, /* addiw */
+    { 0x4001, 0xe003, 0x13, F_I, R11, X0, X0, IM_6 },         /* li */
+    { 0x6101, 0xef83, 0x13, F_I, X2, X2, X0, IM_SP16, NZ_IM }, /* addi16sp */
+    { 0x6001, 0xe003, 0x37, F_U, R11, X0, X0, IM_U, NZ_IM },  /* lui */
+    { 0x8001, 0xec03, 0x5013, F_I, Q9, Q9, X0, IM_SH },       /* srli */
+    { 0x8401, 0xec03, 0x40005013, F_I, Q9, Q9, X0, IM_SH },   /* srai */
+    { 0x8801, 0xec03, 0x7013, F_I, Q9, Q9, X0, IM_6 },        /* andi */
+    { 0x8c01, 0xfc63, 0x40000033, F_R, Q9, Q9, Q4, IM_0 },    /* sub */
+    { 0x8c21, 0xfc63, 0x4033, F_R, Q9, Q9, Q4, IM_0 },        /* xor */
+    { 0x8c41, 0xfc63, 0x6033, F_R, Q9, Q9, Q4, IM_0 },        /* or */
+    { 0x8c61, 0xfc63, 0x7033, F_R, Q9, Q9, Q4, IM_0 },        /* and */
+    { 0x9c01, 0xfc63, 0x4000003b, F_R, Q9, Q9, Q4, IM_0 },    /* subw */
+    { 0x9c21, 0xfc63, 0x3b, F_R, Q9, Q9, Q4, IM_0 },          /* addw */
+    { 0xa001, 0xe003, 0x6f, F_J, X0, X0, X0, IM_J },          /* j */
+    { 0xc001, 0xe003, 0x63, F_B, X0, Q9, X0, IM_B },          /* beqz */
+    { 0xe001, 0xe003, 0x1063, F_B, X0, Q9, X0, IM_B },        /* bnez */
+    { 0x0002, 0xe003, 0x1013, F_I, R11, R11, X0, IM_SH },     /* slli */
+    { 0x2002, 0xe003, 0x3007, F_I, R11, X2, X0, IM_LDSP },    /* fldsp */
+    { 0x4002, 0xe003, 0x2003, F_I, R11, X2, X0, IM_LWSP, NZ_RD }, /* lwsp */
+    { 0x6002, 0xe003, 0x3003, F_I, R11, X2, X0, IM_LDSP, NZ_RD }, /* ldsp */
+    { 0x8002, 0xffff },                                       /* reserved */
+    { 0x8002, 0xf07f, 0x67, F_R, X0, R11, X0, IM_0 },         /* jr */
+    { 0x8002, 0xf003, 0x33, F_R, R11, X0, R6, IM_0 },         /* mv */
+    { 0x9002, 0xffff, 0x00100073, F_R, X0, X0, X0, IM_0 },    /* ebreak */
+    { 0x9002, 0xf07f, 0x67, F_R, X1, R11, X0, IM_0 },         /* jalr */
+    { 0x9002, 0xf003, 0x33, F_R, R11, R11, R6, IM_0 },        /* add */
+    { 0xa002, 0xe003, 0x3027, F_S, X0, X2, R6, IM_SDSP },     /* fsdsp */
+    { 0xc002, 0xe003, 0x2023, F_S, X0, X2, R6, IM_SWSP },     /* swsp */
+    { 0xe002, 0xe003, 0x3023, F_S, X0, X2, R6, IM_SDSP },     /* sdsp */
+};
+
+static uint32_t rvc_reg(uint16_t h, unsigned sel)
 {
-    return op | rd << 7 | rs1 << 15 | (uint32_t)imm << 20;
+    return sel < 32 ? sel : sel < 64 ? bits(h, sel - 32 + 4, sel - 32) :
+           8 + bits(h, sel - 64 + 2, sel - 64);
 }
 
-static uint32_t enc_r(uint32_t op, uint32_t rd, uint32_t rs1, uint32_t rs2)
+static uint32_t rvc_immediate(uint16_t h, const RvcImm *m)
 {
-    return op | rd << 7 | rs1 << 15 | rs2 << 20;
-}
+    uint32_t imm = 0;
+    unsigned i;
 
-static uint32_t enc_s(uint32_t op, uint32_t rs1, uint32_t rs2, uint32_t imm)
-{
-    return op | rs1 << 15 | rs2 << 20 | (imm & 31) << 7 | (imm >> 5) << 25;
-}
+    for (i = 0; i < 8 && m->field[i][1]; i++) {
+        const uint8_t *f = m->field[i];
 
-static uint32_t enc_b(uint32_t op, uint32_t rs1, int32_t imm)
-{
-    return op | rs1 << 15 | bits(imm, 4, 1) << 8 | bits(imm, 10, 5) << 25 |
-           bits(imm, 11, 11) << 7 | bits(imm, 12, 12) << 31;
-}
-
-static uint32_t enc_j(uint32_t rd, int32_t imm)
-{
-    return 0x6f | rd << 7 | bits(imm, 10, 1) << 21 | bits(imm, 11, 11) << 20 |
-           bits(imm, 19, 12) << 12 | bits(imm, 20, 20) << 31;
-}
-
-static uint32_t rvc_q0(uint16_t h)
-{
-    uint32_t rs1 = 8 + bits(h, 9, 7), rd = 8 + bits(h, 4, 2);
-    uint32_t w4 = bits(h, 12, 10) << 3 | bits(h, 6, 6) << 2 |
-                  bits(h, 5, 5) << 6;
-    uint32_t d8 = bits(h, 12, 10) << 3 | bits(h, 6, 5) << 6;
-    uint32_t sp = bits(h, 12, 11) << 4 | bits(h, 10, 7) << 6 |
-                  bits(h, 6, 6) << 2 | bits(h, 5, 5) << 3;
-
-    switch (h >> 13) {
-    case 0:
-        return sp ? enc_i(0x13, rd, 2, sp) : 0;     /* c.addi4spn */
-    case 1:
-        return enc_i(0x3007, rd, rs1, d8);          /* c.fld */
-    case 2:
-        return enc_i(0x2003, rd, rs1, w4);          /* c.lw */
-    case 3:
-        return enc_i(0x3003, rd, rs1, d8);          /* c.ld */
-    case 5:
-        return enc_s(0x3027, rs1, rd, d8);          /* c.fsd */
-    case 6:
-        return enc_s(0x2023, rs1, rd, w4);          /* c.sw */
-    case 7:
-        return enc_s(0x3023, rs1, rd, d8);          /* c.sd */
+        imm |= extract32(h, f[0], f[1]) << f[2];
     }
-    return 0;
+    return m->is_signed ? sextract32(imm, 0, m->field[0][2] + 1) : imm;
 }
 
-static uint32_t rvc_alu(uint16_t h, int32_t imm)
+/* Puts @imm where instructions of @fmt have it. */
+static uint32_t place_imm(unsigned fmt, uint32_t imm)
 {
-    static const uint32_t op[8] = {
-        0x40000033, 0x4033, 0x6033, 0x7033,         /* sub xor or and */
-        0x4000003b, 0x3b, 0, 0,                     /* subw addw */
-    };
-    uint32_t rd = 8 + bits(h, 9, 7), rs2 = 8 + bits(h, 4, 2), o;
-
-    switch (bits(h, 11, 10)) {
-    case 0:
-        return enc_i(0x5013, rd, rd, imm & 63);     /* c.srli */
-    case 1:
-        return enc_i(0x40005013, rd, rd, imm & 63); /* c.srai */
-    case 2:
-        return enc_i(0x7013, rd, rd, imm);          /* c.andi */
+    switch (fmt) {
+    case F_I:
+        return imm << 20;
+    case F_S:
+        return (imm & 31) << 7 | (imm >> 5) << 25;
+    case F_B:
+        return bits(imm, 4, 1) << 8 | bits(imm, 10, 5) << 25 |
+               bits(imm, 11, 11) << 7 | bits(imm, 12, 12) << 31;
+    case F_J:
+        return bits(imm, 10, 1) << 21 | bits(imm, 11, 11) << 20 |
+               bits(imm, 19, 12) << 12 | bits(imm, 20, 20) << 31;
     }
-    o = op[bits(h, 12, 12) << 2 | bits(h, 6, 5)];
-    return o ? enc_r(o, rd, rd, rs2) : 0;
-}
-
-static uint32_t rvc_q1(uint16_t h)
-{
-    uint32_t rd = bits(h, 11, 7), rs1 = 8 + bits(h, 9, 7);
-    int32_t imm = sextract32(bits(h, 12, 12) << 5 | bits(h, 6, 2), 0, 6);
-    int32_t sp = sextract32(bits(h, 12, 12) << 9 | bits(h, 6, 6) << 4 |
-                            bits(h, 5, 5) << 6 | bits(h, 4, 3) << 7 |
-                            bits(h, 2, 2) << 5, 0, 10);
-    int32_t b = sextract32(bits(h, 12, 12) << 8 | bits(h, 11, 10) << 3 |
-                           bits(h, 6, 5) << 6 | bits(h, 4, 3) << 1 |
-                           bits(h, 2, 2) << 5, 0, 9);
-    int32_t j = sextract32(bits(h, 12, 12) << 11 | bits(h, 11, 11) << 4 |
-                           bits(h, 10, 9) << 8 | bits(h, 8, 8) << 10 |
-                           bits(h, 7, 7) << 6 | bits(h, 6, 6) << 7 |
-                           bits(h, 5, 3) << 1 | bits(h, 2, 2) << 5, 0, 12);
-
-    switch (h >> 13) {
-    case 0:
-        return enc_i(0x13, rd, rd, imm);            /* c.addi, c.nop */
-    case 1:
-        return rd ? enc_i(0x1b, rd, rd, imm) : 0;   /* c.addiw */
-    case 2:
-        return enc_i(0x13, rd, 0, imm);             /* c.li */
-    case 3:
-        if (rd == 2) {
-            return sp ? enc_i(0x13, 2, 2, sp) : 0;  /* c.addi16sp */
-        }
-        return imm ? (0x37 | rd << 7 | (uint32_t)imm << 12) : 0; /* c.lui */
-    case 4:
-        return rvc_alu(h, imm);
-    case 5:
-        return enc_j(0, j);                         /* c.j */
-    case 6:
-        return enc_b(0x63, rs1, b);                 /* c.beqz */
-    }
-    return enc_b(0x1063, rs1, b);                   /* c.bnez */
-}
-
-static uint32_t rvc_jr(uint32_t rd, uint32_t rs2, bool link)
-{
-    if (rs2) {                                      /* c.mv, c.add */
-        return enc_r(0x33, rd, link ? rd : 0, rs2);
-    }
-    if (rd) {
-        return enc_i(0x67, link, rd, 0);            /* c.jr, c.jalr */
-    }
-    return link ? 0x00100073 : 0;                   /* c.ebreak */
-}
-
-static uint32_t rvc_q2(uint16_t h)
-{
-    uint32_t rd = bits(h, 11, 7), rs2 = bits(h, 6, 2);
-    uint32_t ld = bits(h, 12, 12) << 5 | bits(h, 6, 5) << 3 |
-                  bits(h, 4, 2) << 6;
-    uint32_t lw = bits(h, 12, 12) << 5 | bits(h, 6, 4) << 2 |
-                  bits(h, 3, 2) << 6;
-    uint32_t sd = bits(h, 12, 10) << 3 | bits(h, 9, 7) << 6;
-    uint32_t sw = bits(h, 12, 9) << 2 | bits(h, 8, 7) << 6;
-
-    switch (h >> 13) {
-    case 0:
-        return enc_i(0x1013, rd, rd, bits(h, 12, 12) << 5 | rs2); /* c.slli */
-    case 1:
-        return enc_i(0x3007, rd, 2, ld);            /* c.fldsp */
-    case 2:
-        return rd ? enc_i(0x2003, rd, 2, lw) : 0;   /* c.lwsp */
-    case 3:
-        return rd ? enc_i(0x3003, rd, 2, ld) : 0;   /* c.ldsp */
-    case 4:
-        return rvc_jr(rd, rs2, bits(h, 12, 12));
-    case 5:
-        return enc_s(0x3027, 2, rs2, sd);           /* c.fsdsp */
-    case 6:
-        return enc_s(0x2023, 2, rs2, sw);           /* c.swsp */
-    }
-    return enc_s(0x3023, 2, rs2, sd);               /* c.sdsp */
+    return imm;                  /* F_U; F_R has none */
 }
 
 /* The 32-bit form of a compressed instruction, 0 if there is none. */
 uint32_t a350_rvc_expand(uint16_t h)
 {
-    switch (h & 3) {
-    case 0:
-        return rvc_q0(h);
-    case 1:
-        return rvc_q1(h);
-    case 2:
-        return rvc_q2(h);
+    uint32_t rd, imm;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(rvc); i++) {
+        if ((h & rvc[i].mask) == rvc[i].match) {
+            rd = rvc_reg(h, rvc[i].rd);
+            imm = rvc_immediate(h, &rvc_imm[rvc[i].imm]);
+            if ((!rd && (rvc[i].reserved & NZ_RD)) ||
+                (!imm && (rvc[i].reserved & NZ_IM))) {
+                return 0;
+            }
+            return rvc[i].base | rd << 7 | rvc_reg(h, rvc[i].rs1) << 15 |
+                   rvc_reg(h, rvc[i].rs2) << 20 | place_imm(rvc[i].fmt, imm);
+        }
     }
     return 0;
 }
@@ -364,18 +339,6 @@ static void add_insn(Builder *b, uint32_t w, unsigned len)
     b->pc = next;
 }
 
-static bool is_break(A350Core *c, uint64_t pc)
-{
-    unsigned i;
-
-    for (i = 0; i < c->num_brk; i++) {
-        if (c->brk[i] == pc && c->skip_pc != pc) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Reads one instruction; 0: cannot be fetched, *fault names the address. */
 static unsigned fetch(A350Core *c, uint64_t pc, uint32_t *w, uint64_t *fault)
 {
@@ -411,7 +374,7 @@ static void fill_block(A350Core *c, Builder *b)
             end_block(b, b->pc, b->pc, false);
             return;
         }
-        if (is_break(c, b->pc)) {
+        if (a350_is_break(c, b->pc)) {
             add_op(b, a350_op_breakpoint);
             end_block(b, b->pc, b->pc, false);
             return;

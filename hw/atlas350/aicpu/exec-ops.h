@@ -12,6 +12,9 @@
 #define RD  c->x[ip->rd]
 #define RS1 c->x[ip->rs1]
 #define RS2 c->x[ip->rs2]
+#define FD  c->f[ip->rd]
+#define FS2 c->f[ip->rs2]
+#define NANBOX(v) (0xffffffff00000000ull | (v))
 
 #define DO_ARGS A350Core *c, const Op *ip, uint64_t base, uint64_t lim, \
                 uint64_t bias
@@ -28,7 +31,12 @@ static int64_t rem64(int64_t a, int64_t b)
     return b == 0 ? a : b == -1 ? 0 : a % b;
 }
 
+/* ALU operations have no use for a slow half. */
 #define ALU(name, expr)                                                 \
+    static inline int a350_slow_##name(OP_ARGS)                         \
+    {                                                                   \
+        g_assert_not_reached();                                         \
+    }                                                                   \
     static inline bool do_##name(DO_ARGS)                               \
     {                                                                   \
         RD = expr;                                                      \
@@ -61,19 +69,6 @@ static int64_t rem64(int64_t a, int64_t b)
         memcpy((void *)(uintptr_t)(addr + bias), &val, sizeof(val));    \
         return true;                                                    \
     }
-#include "exec-ops.h.inc"
-#undef ALU
-#undef LOAD
-#undef STORE
-
-/* ALU operations never need it. */
-#define ALU(name, expr)                                                 \
-    static inline int a350_slow_##name(OP_ARGS)                         \
-    {                                                                   \
-        g_assert_not_reached();                                         \
-    }
-#define LOAD(name, type, dst, conv)
-#define STORE(name, type, src)
 #include "exec-ops.h.inc"
 #undef ALU
 #undef LOAD

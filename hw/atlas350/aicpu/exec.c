@@ -63,29 +63,21 @@ static const Op *resolve(A350Core *c, uint64_t pc, const Op **link)
     return op;
 }
 
-int a350_op_resolve_taken(OP_ARGS)
-{
-    Op *end = (Op *)ip - 3;
-    const Op *op = resolve(c, end[2].taken_pc, &end[1].taken);
-
-    if (!op) {
-        c->left = left;
-        return A350_EXIT_LOCKUP;
+#define RESOLVE(name, slot, which, to)                                  \
+    int a350_op_resolve_##name(OP_ARGS)                                 \
+    {                                                                   \
+        Op *end = (Op *)ip - slot;                                      \
+        const Op *op = resolve(c, end[2].to, &end[1].which);            \
+                                                                        \
+        if (!op) {                                                      \
+            c->left = left;                                             \
+            return A350_EXIT_LOCKUP;                                    \
+        }                                                               \
+        GO(op);                                                         \
     }
-    GO(op);
-}
 
-int a350_op_resolve_fall(OP_ARGS)
-{
-    Op *end = (Op *)ip - 4;
-    const Op *op = resolve(c, end[2].next_pc, &end[1].fall);
-
-    if (!op) {
-        c->left = left;
-        return A350_EXIT_LOCKUP;
-    }
-    GO(op);
-}
+RESOLVE(taken, 3, taken, taken_pc)
+RESOLVE(fall, 4, fall, next_pc)
 
 int a350_op_end(OP_ARGS)
 {
@@ -94,21 +86,25 @@ int a350_op_end(OP_ARGS)
 
 /*
  * Cause and value of a trap are in ex_cause and ex_tval: with more arguments
- * than fit into registers the call would not become a jump.
- *
- * A trap of the block-ending operation at @ip, whose own instruction is
- * counted in n; it does not retire, but it uses up budget.
+ * than fit into registers the call would not become a jump. The instruction
+ * does not retire, but it uses up budget.
  */
-static int end_trap(OP_ARGS)
+static int take_trap(OP_ARGS)
 {
-    c->pc = ip[2].taken_pc;
-    left -= ip->n;
     c->instret--;
     c->left = left;
     if (!a350_core_trap(c, c->ex_cause, c->ex_tval)) {
         return A350_EXIT_HALT;
     }
     return a350_exec_enter(OP_PASS);
+}
+
+/* Of the operation at @ip, which ends a block and is counted in its n. */
+static int end_trap(OP_ARGS)
+{
+    c->pc = ip[2].taken_pc;
+    left -= ip->n;
+    return take_trap(OP_PASS);
 }
 
 /* A trap of an operation inside a block. */
@@ -123,12 +119,7 @@ int a350_exec_trap(OP_ARGS)
         return A350_EXIT_DEBUG;
     }
     left--;
-    c->instret--;
-    c->left = left;
-    if (!a350_core_trap(c, c->ex_cause, c->ex_tval)) {
-        return A350_EXIT_HALT;
-    }
-    return a350_exec_enter(OP_PASS);
+    return take_trap(OP_PASS);
 }
 
 int a350_exec_illegal(OP_ARGS)
@@ -141,16 +132,11 @@ int a350_exec_illegal(OP_ARGS)
     return a350_exec_trap(OP_PASS);
 }
 
-static int end_illegal(OP_ARGS)
+int a350_op_illegal(OP_ARGS)
 {
     c->ex_cause = EX_ILLEGAL;
     c->ex_tval = a350_core_fetch_insn(c, ip[2].taken_pc);
     return end_trap(OP_PASS);
-}
-
-int a350_op_illegal(OP_ARGS)
-{
-    return end_illegal(OP_PASS);
 }
 
 int a350_op_fetch_fault(OP_ARGS)
@@ -241,55 +227,8 @@ BRANCH(bgeu, COND_bgeu)
  * variable whose address is taken: the compiler would keep its frame and not
  * jump to the next one.
  */
-#define ALU(name, expr)
-#define LOAD(name, type, dst, conv)                                     \
+#define SLOW(name, access, ...)                                         \
     int a350_slow_##name(OP_ARGS)                                       \
-    {                                                                   \
-        c->ex_tval = RS1 + ip->imm;                                     \
-        c->ex_cause = a350_core_load(c, c->ex_tval, sizeof(type),       \
-                                     &c->loaded);                       \
-        if (c->ex_cause) {                                              \
-            return a350_exec_trap(OP_PASS);                             \
-        }                                                               \
-        dst = conv((type)c->loaded);                                    \
-        NEXT;                                                           \
-    }
-#define STORE(name, type, src)                                          \
-    int a350_slow_##name(OP_ARGS)                                       \
-    {                                                                   \
-        c->ex_tval = RS1 + ip->imm;                                     \
-        c->ex_cause = a350_core_store(c, c->ex_tval, sizeof(type),      \
-                                      (type)(src));                     \
-        if (c->ex_cause) {                                              \
-            return a350_exec_trap(OP_PASS);                             \
-        }                                                               \
-        NEXT;                                                           \
-    }
-#include "exec-ops.h.inc"
-#undef ALU
-#undef LOAD
-#undef STORE
-
-/* Floating point loads and stores: the same behind the check that it is on. */
-#define FP_MEM(name, type, ...)                                         \
-    int a350_op_##name(OP_ARGS)                                         \
-    {                                                                   \
-        uint64_t addr = RS1 + ip->imm;                                  \
-        type *p = (type *)(uintptr_t)(addr + bias);                     \
-                                                                        \
-        if (unlikely(!(c->mstatus & MS_FS))) {                          \
-            return a350_exec_illegal(OP_PASS);                          \
-        }                                                               \
-        c->mstatus |= MS_FS;                                            \
-        if (unlikely(addr - base >= lim)) {                             \
-            return slow_##name(OP_PASS);                                \
-        }                                                               \
-        __VA_ARGS__;                                                    \
-        NEXT;                                                           \
-    }
-
-#define FP_SLOW(name, access, ...)                                      \
-    static int __attribute__((noinline)) slow_##name(OP_ARGS)           \
     {                                                                   \
         c->ex_tval = RS1 + ip->imm;                                     \
         c->ex_cause = access;                                           \
@@ -299,20 +238,35 @@ BRANCH(bgeu, COND_bgeu)
         __VA_ARGS__;                                                    \
         NEXT;                                                           \
     }
+#define ALU(name, expr)
+#define LOAD(name, type, dst, conv)                                     \
+    SLOW(name, a350_core_load(c, c->ex_tval, sizeof(type), &c->loaded), \
+         dst = conv((type)c->loaded))
+#define STORE(name, type, src)                                          \
+    SLOW(name, a350_core_store(c, c->ex_tval, sizeof(type), (type)(src)))
+#include "exec-ops.h.inc"
+#undef ALU
+#undef LOAD
+#undef STORE
 
-#define FD  c->f[ip->rd]
-#define FS2 c->f[ip->rs2]
-#define NANBOX(v) (0xffffffff00000000ull | (uint32_t)(v))
+/* Floating point loads and stores: the same behind the check that it is on. */
+#define FP_MEM(name)                                                    \
+    int a350_op_f##name(OP_ARGS)                                        \
+    {                                                                   \
+        if (unlikely(!(c->mstatus & MS_FS))) {                          \
+            return a350_exec_illegal(OP_PASS);                          \
+        }                                                               \
+        c->mstatus |= MS_FS;                                            \
+        if (unlikely(!do_fp_##name(DO_PASS))) {                         \
+            return a350_slow_fp_##name(OP_PASS);                        \
+        }                                                               \
+        NEXT;                                                           \
+    }
 
-FP_SLOW(flw, a350_core_load(c, c->ex_tval, 4, &c->loaded),
-        FD = NANBOX(c->loaded))
-FP_SLOW(fld, a350_core_load(c, c->ex_tval, 8, &c->loaded), FD = c->loaded)
-FP_SLOW(fsw, a350_core_store(c, c->ex_tval, 4, (uint32_t)FS2))
-FP_SLOW(fsd, a350_core_store(c, c->ex_tval, 8, FS2))
-FP_MEM(flw, uint32_t, FD = NANBOX(ldl_le_p(p)))
-FP_MEM(fld, uint64_t, FD = ldq_le_p(p))
-FP_MEM(fsw, uint32_t, stl_le_p(p, FS2))
-FP_MEM(fsd, uint64_t, stq_le_p(p, FS2))
+FP_MEM(lw)
+FP_MEM(ld)
+FP_MEM(sw)
+FP_MEM(sd)
 
 /* ---- atomics: on host memory, so they hold against every host thread ---- */
 
@@ -380,26 +334,20 @@ static inline void *atomic_ptr(A350Core *c, uint64_t addr, unsigned size,
         RD = (sizeof(type) == 4 ? (int64_t)(int32_t)old : (int64_t)old); \
     })
 
-LR(lr_w, int32_t)
-LR(lr_d, int64_t)
-SC(sc_w, int32_t)
-SC(sc_d, int64_t)
-AMO(amoswap_w, int32_t, exchange_n)
-AMO(amoadd_w, int32_t, fetch_add)
-AMO(amoxor_w, int32_t, fetch_xor)
-AMO(amoand_w, int32_t, fetch_and)
-AMO(amoor_w, int32_t, fetch_or)
-AMO_MINMAX(amomin_w, int32_t, <)
-AMO_MINMAX(amomax_w, int32_t, >)
+#define WORDS(kind, name, ...)                                          \
+    kind(name##_w, int32_t, ## __VA_ARGS__)                             \
+    kind(name##_d, int64_t, ## __VA_ARGS__)
+WORDS(LR, lr)
+WORDS(SC, sc)
+WORDS(AMO, amoswap, exchange_n)
+WORDS(AMO, amoadd, fetch_add)
+WORDS(AMO, amoxor, fetch_xor)
+WORDS(AMO, amoand, fetch_and)
+WORDS(AMO, amoor, fetch_or)
+WORDS(AMO_MINMAX, amomin, <)
+WORDS(AMO_MINMAX, amomax, >)
 AMO_MINMAX(amominu_w, uint32_t, <)
 AMO_MINMAX(amomaxu_w, uint32_t, >)
-AMO(amoswap_d, int64_t, exchange_n)
-AMO(amoadd_d, int64_t, fetch_add)
-AMO(amoxor_d, int64_t, fetch_xor)
-AMO(amoand_d, int64_t, fetch_and)
-AMO(amoor_d, int64_t, fetch_or)
-AMO_MINMAX(amomin_d, int64_t, <)
-AMO_MINMAX(amomax_d, int64_t, >)
 AMO_MINMAX(amominu_d, uint64_t, <)
 AMO_MINMAX(amomaxu_d, uint64_t, >)
 
@@ -458,7 +406,7 @@ int a350_op_mret(OP_ARGS)
     uint64_t ms = c->mstatus;
 
     if (c->user) {
-        return end_illegal(OP_PASS);
+        return a350_op_illegal(OP_PASS);
     }
     c->user = !(ms & MS_MPP);
     ms = (ms & ~(MS_MIE | MS_MPP)) | (ms & MS_MPIE ? MS_MIE : 0) | MS_MPIE;
@@ -476,7 +424,7 @@ int a350_op_mret(OP_ARGS)
 int a350_op_wfi(OP_ARGS)
 {
     if (c->user && (c->mstatus & MS_TW)) {
-        return end_illegal(OP_PASS);
+        return a350_op_illegal(OP_PASS);
     }
     c->pc = ip[2].next_pc;
     left -= ip->n;
@@ -516,7 +464,7 @@ csr_op(A350Core *c, const Op *ip, int64_t left, int how,
     int a350_op_##name(OP_ARGS)                                         \
     {                                                                   \
         if (!csr_op(c, ip, left - ip->n, how, src)) {                   \
-            return end_illegal(OP_PASS);                                \
+            return a350_op_illegal(OP_PASS);                                \
         }                                                               \
         c->pc = ip[2].next_pc;                                          \
         left -= ip->n;                                                  \

@@ -45,122 +45,96 @@ static inline bool fp_begin(A350Core *c, unsigned rm)
     return true;
 }
 
-/* Operations that round. */
-#define FP(name, ...)                                                   \
+#define HANDLER(name, rm, ...)                                          \
     int a350_op_##name(OP_ARGS)                                         \
     {                                                                   \
-        if (unlikely(!fp_begin(c, ip->imm & 7))) {                      \
+        if (unlikely(!fp_begin(c, rm))) {                               \
             return a350_exec_illegal(OP_PASS);                          \
         }                                                               \
         __VA_ARGS__;                                                    \
         NEXT;                                                           \
     }
+/* Operations that round, and those that do not. */
+#define FP(name, ...) HANDLER(name, ip->imm & 7, __VA_ARGS__)
+#define FN(name, ...) HANDLER(name, 0, __VA_ARGS__)
 
-/* Operations that do not. */
-#define FN(name, ...)                                                   \
-    int a350_op_##name(OP_ARGS)                                         \
-    {                                                                   \
-        if (unlikely(!fp_begin(c, 0))) {                                \
-            return a350_exec_illegal(OP_PASS);                          \
-        }                                                               \
-        __VA_ARGS__;                                                    \
-        NEXT;                                                           \
-    }
+/* The single and the double form, by softfloat's name of the operation. */
+#define BINARY(OP, name, fn)                                            \
+    OP(name##_s, FD = box(float32_##fn(S1, S2, ST)))                    \
+    OP(name##_d, FD = float64_##fn(D1, D2, ST))
+#define MULADD(name, flags)                                             \
+    FP(name##_s, FD = box(float32_muladd(S1, S2, S3, flags, ST)))       \
+    FP(name##_d, FD = float64_muladd(D1, D2, D3, flags, ST))
+#define COMPARE(name, fn)                                               \
+    FN(name##_s, RD = float32_##fn(S1, S2, ST))                         \
+    FN(name##_d, RD = float64_##fn(D1, D2, ST))
+/* To an integer; 32-bit results are sign-extended. */
+#define TO_INT(name, type, to)                                          \
+    FP(name##_s, RD = (type)float32_to_##to(S1, ST))                    \
+    FP(name##_d, RD = (type)float64_to_##to(D1, ST))
+#define FROM_INT(name, type, from)                                      \
+    FP(fcvt_s_##name, FD = box(from##_to_float32((type)RS1, ST)))       \
+    FP(fcvt_d_##name, FD = from##_to_float64((type)RS1, ST))
+/* The sign of the result, from those of both operands. */
+#define SIGN(name, sign)                                                \
+    FN(name##_s, FD = box((S1 & INT32_MAX) | (sign(S1, S2) & ~INT32_MAX))) \
+    FN(name##_d, FD = (D1 & INT64_MAX) | (sign(D1, D2) & ~INT64_MAX))
 
 #define NEG_C   float_muladd_negate_c
 #define NEG_P   float_muladd_negate_product
 
-FP(fadd_s, FD = box(float32_add(S1, S2, ST)))
-FP(fsub_s, FD = box(float32_sub(S1, S2, ST)))
-FP(fmul_s, FD = box(float32_mul(S1, S2, ST)))
-FP(fdiv_s, FD = box(float32_div(S1, S2, ST)))
+BINARY(FP, fadd, add)
+BINARY(FP, fsub, sub)
+BINARY(FP, fmul, mul)
+BINARY(FP, fdiv, div)
 FP(fsqrt_s, FD = box(float32_sqrt(S1, ST)))
-FP(fmadd_s, FD = box(float32_muladd(S1, S2, S3, 0, ST)))
-FP(fmsub_s, FD = box(float32_muladd(S1, S2, S3, NEG_C, ST)))
-FP(fnmsub_s, FD = box(float32_muladd(S1, S2, S3, NEG_P, ST)))
-FP(fnmadd_s, FD = box(float32_muladd(S1, S2, S3, NEG_C | NEG_P, ST)))
-FP(fadd_d, FD = float64_add(D1, D2, ST))
-FP(fsub_d, FD = float64_sub(D1, D2, ST))
-FP(fmul_d, FD = float64_mul(D1, D2, ST))
-FP(fdiv_d, FD = float64_div(D1, D2, ST))
 FP(fsqrt_d, FD = float64_sqrt(D1, ST))
-FP(fmadd_d, FD = float64_muladd(D1, D2, D3, 0, ST))
-FP(fmsub_d, FD = float64_muladd(D1, D2, D3, NEG_C, ST))
-FP(fnmsub_d, FD = float64_muladd(D1, D2, D3, NEG_P, ST))
-FP(fnmadd_d, FD = float64_muladd(D1, D2, D3, NEG_C | NEG_P, ST))
-
-FP(fcvt_w_s, RD = (int32_t)float32_to_int32(S1, ST))
-FP(fcvt_wu_s, RD = (int32_t)float32_to_uint32(S1, ST))
-FP(fcvt_l_s, RD = float32_to_int64(S1, ST))
-FP(fcvt_lu_s, RD = float32_to_uint64(S1, ST))
-FP(fcvt_w_d, RD = (int32_t)float64_to_int32(D1, ST))
-FP(fcvt_wu_d, RD = (int32_t)float64_to_uint32(D1, ST))
-FP(fcvt_l_d, RD = float64_to_int64(D1, ST))
-FP(fcvt_lu_d, RD = float64_to_uint64(D1, ST))
-FP(fcvt_s_w, FD = box(int32_to_float32((int32_t)RS1, ST)))
-FP(fcvt_s_wu, FD = box(uint32_to_float32((uint32_t)RS1, ST)))
-FP(fcvt_s_l, FD = box(int64_to_float32(RS1, ST)))
-FP(fcvt_s_lu, FD = box(uint64_to_float32(RS1, ST)))
-FP(fcvt_d_w, FD = int32_to_float64((int32_t)RS1, ST))
-FP(fcvt_d_wu, FD = uint32_to_float64((uint32_t)RS1, ST))
-FP(fcvt_d_l, FD = int64_to_float64(RS1, ST))
-FP(fcvt_d_lu, FD = uint64_to_float64(RS1, ST))
+MULADD(fmadd, 0)
+MULADD(fmsub, NEG_C)
+MULADD(fnmsub, NEG_P)
+MULADD(fnmadd, NEG_C | NEG_P)
+TO_INT(fcvt_w, int32_t, int32)
+TO_INT(fcvt_wu, int32_t, uint32)
+TO_INT(fcvt_l, int64_t, int64)
+TO_INT(fcvt_lu, int64_t, uint64)
+FROM_INT(w, int32_t, int32)
+FROM_INT(wu, uint32_t, uint32)
+FROM_INT(l, int64_t, int64)
+FROM_INT(lu, uint64_t, uint64)
 FP(fcvt_s_d, FD = box(float64_to_float32(D1, ST)))
 FP(fcvt_d_s, FD = float32_to_float64(S1, ST))
 
 /* IEEE 754-2019 minimumNumber and maximumNumber. */
-FN(fmin_s, FD = box(float32_minimum_number(S1, S2, ST)))
-FN(fmax_s, FD = box(float32_maximum_number(S1, S2, ST)))
-FN(fmin_d, FD = float64_minimum_number(D1, D2, ST))
-FN(fmax_d, FD = float64_maximum_number(D1, D2, ST))
-FN(feq_s, RD = float32_eq_quiet(S1, S2, ST))
-FN(flt_s, RD = float32_lt(S1, S2, ST))
-FN(fle_s, RD = float32_le(S1, S2, ST))
-FN(feq_d, RD = float64_eq_quiet(D1, D2, ST))
-FN(flt_d, RD = float64_lt(D1, D2, ST))
-FN(fle_d, RD = float64_le(D1, D2, ST))
+BINARY(FN, fmin, minimum_number)
+BINARY(FN, fmax, maximum_number)
+COMPARE(feq, eq_quiet)
+COMPARE(flt, lt)
+COMPARE(fle, le)
 
-#define SIGN32  0x80000000u
-#define SIGN64  (1ull << 63)
-
-FN(fsgnj_s, FD = box((S1 & ~SIGN32) | (S2 & SIGN32)))
-FN(fsgnjn_s, FD = box((S1 & ~SIGN32) | (~S2 & SIGN32)))
-FN(fsgnjx_s, FD = box(S1 ^ (S2 & SIGN32)))
-FN(fsgnj_d, FD = (D1 & ~SIGN64) | (D2 & SIGN64))
-FN(fsgnjn_d, FD = (D1 & ~SIGN64) | (~D2 & SIGN64))
-FN(fsgnjx_d, FD = D1 ^ (D2 & SIGN64))
+#define SIGN_2(a, b)    (b)
+#define SIGN_NOT2(a, b) (~(b))
+#define SIGN_XOR(a, b)  ((a) ^ (b))
+SIGN(fsgnj, SIGN_2)
+SIGN(fsgnjn, SIGN_NOT2)
+SIGN(fsgnjx, SIGN_XOR)
 FN(fmv_x_w, RD = (int32_t)D1)
 FN(fmv_w_x, FD = box(RS1))
 FN(fmv_x_d, RD = D1)
 FN(fmv_d_x, FD = RS1)
 
-/* fclass: bits 0 -inf, 1 -normal, 2 -subnormal, 3 -0, 4..7 mirrored. */
-static unsigned fclass(bool neg, bool zero, bool sub, bool inf)
+/* Bits 0 -inf, 1 -normal, 2 -subnormal, 3 -0, 4..7 mirrored, 8, 9 NaNs. */
+static unsigned fclass(uint64_t v, unsigned mant_bits, unsigned exp_bits)
 {
-    unsigned n = inf ? 0 : sub ? 2 : zero ? 3 : 1;
+    uint64_t mant = extract64(v, 0, mant_bits);
+    unsigned exp = extract64(v, mant_bits, exp_bits), n;
+    bool top = exp == (1u << exp_bits) - 1;
 
-    return 1u << (neg ? n : 7 - n);
-}
-
-static unsigned fclass32(float32 f)
-{
-    if (float32_is_any_nan(f)) {
-        return (f & 0x400000) ? 1u << 9 : 1u << 8;
+    if (top && mant) {
+        return 1u << (mant >> (mant_bits - 1) ? 9 : 8);
     }
-    return fclass(float32_is_neg(f), float32_is_zero(f),
-                  float32_is_zero_or_denormal(f) && !float32_is_zero(f),
-                  float32_is_infinity(f));
+    n = top ? 0 : exp ? 1 : mant ? 2 : 3;
+    return 1u << (extract64(v, mant_bits + exp_bits, 1) ? n : 7 - n);
 }
 
-static unsigned fclass64(float64 f)
-{
-    if (float64_is_any_nan(f)) {
-        return (f & (1ull << 51)) ? 1u << 9 : 1u << 8;
-    }
-    return fclass(float64_is_neg(f), float64_is_zero(f),
-                  float64_is_zero_or_denormal(f) && !float64_is_zero(f),
-                  float64_is_infinity(f));
-}
-
-FN(fclass_s, RD = fclass32(S1))
-FN(fclass_d, RD = fclass64(D1))
+FN(fclass_s, RD = fclass(S1, 23, 8))
+FN(fclass_d, RD = fclass(D1, 52, 11))

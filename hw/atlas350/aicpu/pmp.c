@@ -154,22 +154,16 @@ void a350_pmp_changed(A350Core *c)
 bool a350_pmp_read(A350Core *c, unsigned csr, uint64_t *val)
 {
     unsigned n = csr - CSR_PMPADDR0;
-    int i;
 
-    if (csr >= CSR_PMPADDR0 && n < 64) {
-        *val = n < A350_PMP_ENTRIES ? c->pmp.addr[n] : 0;
+    if (csr >= CSR_PMPADDR0 && n < PMP_NUMBERS) {
+        *val = c->pmp.addr[n];
         return true;
     }
     n = csr - CSR_PMPCFG0;
     if (n >= 16 || (n & 1)) {
         return false;
     }
-    *val = 0;
-    for (i = 7; i >= 0; i--) {
-        unsigned e = n * 4 + i;
-
-        *val = *val << 8 | (e < A350_PMP_ENTRIES ? c->pmp.cfg[e] : 0);
-    }
+    *val = ldq_le_p(&c->pmp.cfg[n * 4]);
     return true;
 }
 
@@ -184,7 +178,7 @@ bool a350_pmp_write(A350Core *c, unsigned csr, uint64_t val)
 {
     unsigned n = csr - CSR_PMPADDR0, i;
 
-    if (csr >= CSR_PMPADDR0 && n < 64) {
+    if (csr >= CSR_PMPADDR0 && n < PMP_NUMBERS) {
         if (n < A350_PMP_ENTRIES && !addr_locked(&c->pmp, n) &&
             c->pmp.addr[n] != (val & MAKE_64BIT_MASK(0, 54))) {
             c->pmp.addr[n] = val & MAKE_64BIT_MASK(0, 54);

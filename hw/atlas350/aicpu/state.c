@@ -1,10 +1,89 @@
 /*
- * RV64GC core: its state from outside, breakpoints and watchpoints.
+ * RV64GC core: what its surroundings do with it: life, lines, state, memory,
+ * breakpoints and watchpoints.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "core-int.h"
+
+/* ---- life ---- */
+
+A350Core *a350_core_new(unsigned hartid, const A350CoreOps *ops, void *opaque)
+{
+    A350Core *c = g_new0(A350Core, 1);
+
+    c->hartid = hartid;
+    c->ops = ops;
+    c->opaque = opaque;
+    c->fast = -1;
+    /* Not touched until used: the host gives no memory for it before. */
+    c->arena = g_malloc(ARENA_SIZE);
+    a350_core_reset(c, 0);
+    return c;
+}
+
+void a350_core_free(A350Core *c)
+{
+    if (c) {
+        g_free(c->arena);
+        g_free(c);
+    }
+}
+
+int a350_core_add_region(A350Core *c, uint64_t addr, uint64_t size,
+                         void *host, unsigned access)
+{
+    Region *r = &c->region[c->num_regions];
+    unsigned rw = A350_M_R | A350_M_W;
+
+    if (c->num_regions == MAX_REGIONS || !size) {
+        return -1;
+    }
+    r->addr = addr;
+    r->size = size;
+    r->host = host;
+    r->access = access;
+    if (host && c->fast < 0 && (access & rw) == rw && size >= 4096) {
+        c->fast = c->num_regions;
+    }
+    c->num_regions++;
+    a350_core_flush(c);
+    a350_pmp_changed(c);
+    return c->num_regions - 1;
+}
+
+/* ---- interrupt lines and requests, from any thread ---- */
+
+void a350_core_set_irq(A350Core *c, uint32_t line, bool level)
+{
+    if (level) {
+        qatomic_or(&c->mip, line);
+        qatomic_or(&c->pending, PEND_IRQ);
+    } else {
+        qatomic_and(&c->mip, ~(uint64_t)line);
+    }
+}
+
+bool a350_core_irq_pending(A350Core *c)
+{
+    return qatomic_read(&c->mip) & qatomic_read(&c->mie);
+}
+
+void a350_core_kick(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_KICK);
+}
+
+void a350_core_halt(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_HALT);
+}
+
+void a350_core_invalidate(A350Core *c)
+{
+    qatomic_or(&c->pending, PEND_FLUSH);
+}
 
 /* ---- state ---- */
 
@@ -90,6 +169,35 @@ bool a350_core_set_state(A350Core *c, const A350CoreState *s)
     return true;
 }
 
+/* ---- memory ---- */
+
+static uint8_t *host_memory(A350Core *c, uint64_t addr, uint64_t size,
+                            unsigned need)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_regions; i++) {
+        Region *r = &c->region[i];
+
+        if (r->host && addr - r->addr < r->size &&
+            r->size - (addr - r->addr) >= size) {
+            return (r->access & need) == need ? r->host + (addr - r->addr)
+                                              : NULL;
+        }
+    }
+    return NULL;
+}
+
+void *a350_core_mem(A350Core *c, uint64_t addr, uint64_t size)
+{
+    return host_memory(c, addr, size, 0);
+}
+
+void *a350_core_mem_rw(A350Core *c, uint64_t addr, uint64_t size)
+{
+    return host_memory(c, addr, size, A350_M_W);
+}
+
 /* ---- debugging ---- */
 
 bool a350_core_add_break(A350Core *c, uint64_t addr)
@@ -144,4 +252,36 @@ void a350_core_del_watch(A350Core *c, A350DebugKind kind, uint64_t addr,
 A350DebugInfo a350_core_debug_info(A350Core *c)
 {
     return c->debug;
+}
+
+bool a350_is_break(A350Core *c, uint64_t pc)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_brk; i++) {
+        if (c->brk[i] == pc && c->skip_pc != pc) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool a350_watch_hit(A350Core *c, uint64_t addr, unsigned size, bool write)
+{
+    unsigned i;
+
+    if (c->skip_watch) {
+        return false;            /* the access that was reported already */
+    }
+    for (i = 0; i < c->num_watch; i++) {
+        const Watch *w = &c->watch[i];
+
+        if (addr < w->addr + w->len && w->addr < addr + size &&
+            w->kind != (write ? A350_DEBUG_WATCH_R : A350_DEBUG_WATCH_W)) {
+            c->debug.kind = w->kind;
+            c->debug.addr = MAX(addr, w->addr);
+            return true;
+        }
+    }
+    return false;
 }
