@@ -26,13 +26,14 @@ static const char usage_text[] =
 "\n"
 "Cards:\n"
 "  --cards N            number of cards, 0 to 16 [1]\n"
-"  --hbm SIZE           memory of each card, a power of two, e.g. 1G [4G]\n"
+"  --hbm SIZE           memory of each card, a power of two from 256M to 128G\n"
+"                       [4G]\n"
 "  --aicpu-cores N      cores of each card [the card's default]\n"
 "  --firmware FILE      firmware of the cards, or none [the SDK's]\n"
 "  --log FILE           the cards' log, FILE.0 is card 0's; - is standard error\n"
 "\n"
 "Machine:\n"
-"  --mem SIZE           memory, e.g. 2G [2G]\n"
+"  --mem SIZE           memory, 128M or more [2G]\n"
 "  --smp N              processors [2]\n"
 "  --accel tcg|kvm|auto how processors are run; auto takes KVM if it works\n"
 "                       [auto]\n"
@@ -103,20 +104,47 @@ static int number(const char *option, const char *text, int low, int high)
     return (int)n;
 }
 
-/* QEMU takes digits and a suffix; it would say less about anything else. */
-static const char *size(const char *option, const char *text, bool power)
+/* A size in bytes from digits and a suffix, as QEMU reads it; 0 if it is none. */
+static unsigned long long parse_size(const char *text)
 {
+    static const char units[] = "KMGT";
     unsigned long long n;
+    const char *unit;
     char *end;
 
     errno = 0;
     n = strtoull(text, &end, 10);
-    if (errno || end == text || n == 0 || *text == '-' ||
-        (*end && (!strchr("KMGTkmgt", *end) || end[1]))) {
-        run_die("--%s %s: not a size such as 512M or 4G", option, text);
+    if (errno || end == text || *text == '-') {
+        return 0;
     }
-    if (power && (n & (n - 1))) {
-        run_die("--%s %s: not a power of two", option, text);
+    if (!*end) {
+        return n;
+    }
+    unit = strchr(units, *end & ~0x20);
+    if (!unit || end[1] || n >> (63 - 10 * (unit - units + 1))) {
+        return 0;
+    }
+    return n << (10 * (unit - units + 1));
+}
+
+/*
+ * Checked here because QEMU would say less, or nothing: with too little memory
+ * the guest's kernel dies before it can print.
+ */
+static const char *memory_size(const char *text)
+{
+    if (parse_size(text) < 128ull << 20) {
+        run_die("--mem %s: not a size from 128M up, such as 2G", text);
+    }
+    return text;
+}
+
+static const char *hbm_size(const char *text)
+{
+    unsigned long long n = parse_size(text);
+
+    if (n < 256ull << 20 || n > 128ull << 30 || (n & (n - 1))) {
+        run_die("--hbm %s: not a power of two from 256M to 128G", text);
     }
     return text;
 }
@@ -163,7 +191,7 @@ static void take_option(int opt, struct run_options *o)
         o->cards = number("cards", optarg, 0, RUN_CARDS_MAX);
         break;
     case OPT_HBM:
-        o->hbm = size("hbm", optarg, true);
+        o->hbm = hbm_size(optarg);
         break;
     case OPT_CORES:
         number("aicpu-cores", optarg, 1, 7);
@@ -176,7 +204,7 @@ static void take_option(int opt, struct run_options *o)
         o->log = optarg;
         break;
     case OPT_MEM:
-        o->mem = size("mem", optarg, false);
+        o->mem = memory_size(optarg);
         break;
     case OPT_SMP:
         o->smp = number("smp", optarg, 1, 64);
@@ -334,6 +362,28 @@ static void find_qemu(const struct run_options *o, struct run_paths *p)
     p->qemu = path;
 }
 
+/* QEMU would refuse it, too, but not say what to do. */
+static void check_firmware(const char *path)
+{
+    unsigned char head[20] = { 0 };
+    FILE *f = fopen(path, "re");
+    bool whole = f && fread(head, 1, sizeof(head), f) == sizeof(head);
+    int machine = head[18] | head[19] << 8;
+
+    if (f) {
+        fclose(f);
+    }
+    if (!whole || memcmp(head, "\177ELF", 4)) {
+        run_die("firmware %s: not an ELF file; give the file that `make "
+                "firmware` makes", path);
+    }
+    if (head[4] != 2 || head[5] != 1 || machine != 243) {
+        run_die("firmware %s: %s-bit ELF for machine %d, the card's cores are "
+                "64-bit RISC-V (243); give the file that `make firmware` makes",
+                path, head[4] == 2 ? "64" : "32", machine);
+    }
+}
+
 static void find_firmware(const struct run_options *o, struct run_paths *p)
 {
     char *path = run_format("%s/firmware/atlas350-firmware.elf", p->prefix);
@@ -346,6 +396,9 @@ static void find_firmware(const struct run_options *o, struct run_paths *p)
     } else if (o->cards && !strcmp(o->device, "atlas350")) {
         p->firmware = must_be_there("firmware", path,
                                     "run `make sdk` or give one by --firmware");
+    }
+    if (p->firmware) {
+        check_firmware(p->firmware);
     }
     free(path);
 }
