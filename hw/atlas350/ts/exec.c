@@ -374,9 +374,12 @@ static void apply_head(A350Sq *sq)
     uint32_t req = qatomic_read(&sq->head_req);
 
     if (req != A350_ID_NONE && !qatomic_read(&sq->enabled)) {
-        qatomic_set(&sq->head, req);
+        /* It was checked against the depth of what was here at that time. */
+        if (req < sq->depth) {
+            qatomic_set(&sq->head, req);
+            sq->tail_seen = req;
+        }
         qatomic_set(&sq->head_req, A350_ID_NONE);
-        sq->tail_seen = req;
     }
 }
 

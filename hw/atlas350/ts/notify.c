@@ -69,6 +69,16 @@ static void cnt_notify_op(A350Ts *ts, uint32_t id, uint32_t op, uint32_t val)
     notify_wake(ts, &ts->cnt_waiter[id]);
 }
 
+/* As a new one, and who waits for just that passes. */
+void ts_notify_clear(A350Ts *ts, uint32_t id, bool cnt)
+{
+    if (cnt) {
+        cnt_notify_op(ts, id, A350_NOTIFY_REC_STORE, 0);
+    } else {
+        notify_set(ts, id, false);
+    }
+}
+
 /*
  * A slot is a flag word and a reserved word: 8-byte stores of {1, 0} set the
  * flag as 4-byte stores of 1 do.
@@ -221,6 +231,8 @@ static bool take_cnt(A350Ts *ts, uint32_t id, const a350_sqe *sqe, bool clr)
         }
         old = qatomic_cmpxchg(n, v, left);
         if (old == v) {
+            /* Others may be waiting for what is left. */
+            notify_wake(ts, &ts->cnt_waiter[id]);
             return true;
         }
         v = old;

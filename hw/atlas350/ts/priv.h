@@ -240,6 +240,7 @@ TsResult ts_wait_for(A350Sq *sq, uint32_t id);
 TsResult ts_poll_wait(A350Sq *sq);
 void ts_wait_link(A350Sq *sq);
 void ts_wait_unlink(A350Sq *sq);
+void ts_notify_clear(A350Ts *ts, uint32_t id, bool cnt);
 bool ts_notify_reg(A350Ts *ts, uint32_t offset, unsigned size, bool write,
                    uint64_t *val);
 bool ts_cnt_notify_reg(A350Ts *ts, uint32_t offset, unsigned size, bool write,

@@ -32,11 +32,7 @@ uint32_t a350_ts_notify_reset(A350Card *c, const a350_notify_reset *arg,
         return A350_ADM_E_RANGE;
     }
     for (i = arg->first; i < arg->first + arg->count; i++) {
-        if (arg->counting) {
-            qatomic_set(&ts->cnt_notify[i], 0);
-        } else {
-            qatomic_set(&ts->notify[i], 0);
-        }
+        ts_notify_clear(ts, i, arg->counting);
     }
     return A350_ADM_OK;
 }

@@ -591,6 +591,9 @@ bool a350_ub_inject(A350Card *c, uint32_t jetty, uint8_t status,
         return false;
     }
     QEMU_LOCK_GUARD(&ub->lock);
+    if (jetty != A350_ID_ANY && !jetty_find(ub, jetty)) {
+        return false;
+    }
     trace_atlas350_ub_inject(c->index, jetty, status, count);
     ub->inject_jetty = jetty;
     ub->inject_status = status;
