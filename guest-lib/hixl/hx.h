@@ -147,6 +147,15 @@ typedef struct hx_table {
 } hx_table;
 /* The range that holds [addr, addr + len), NULL: none. */
 const hx_mem *hx_table_find(const hx_table *t, uint64_t addr, uint64_t len);
+/* The same, for a caller that has an idea: @hint is a range or NULL. */
+static inline const hx_mem *hx_table_near(const hx_table *t,
+                                          const hx_mem *hint, uint64_t addr,
+                                          uint64_t len)
+{
+    return hint && addr - hint->addr < hint->len &&
+           len <= hint->len - (addr - hint->addr) ? hint :
+           hx_table_find(t, addr, len);
+}
 void hx_table_sort(hx_table *t);
 bool hx_table_copy(hx_table *to, const hx_table *from);
 void hx_table_free(hx_table *t);
@@ -214,8 +223,9 @@ void hx_queue_give(a350_sq *sq);
 /* ---- path.c ---- */
 
 #define HX_JETTY_BLOCKS 4096u
-#define HX_CHUNK        512u         /* WQEs a doorbell */
-#define HX_CHUNKS       (HX_JETTY_BLOCKS / HX_CHUNK)
+#define HX_CHUNK        512u         /* WQEs a doorbell, at most */
+#define HX_CHUNK_FIRST  16u          /* and in the first one of a transfer */
+#define HX_CHUNKS       16u          /* doorbells that are remembered */
 
 /*
  * The card's way to one peer. Used under its link's mutex. It has a queue only
@@ -228,8 +238,11 @@ typedef struct hx_path {
     uint32_t users;
     a350_jetty jetty;
     uint8_t peer_eid[A350_EID_LEN];
+    a350_wqe wqe;                    /* the last one but for what differs */
+    uint32_t wqe_op, wqe_local, wqe_remote;
     uint16_t pi;
     uint32_t unrung;                 /* WQEs posted since the last doorbell */
+    uint32_t chunk;                  /* ring when there are so many */
     uint32_t *last;                  /* word 0 of the last one */
     uint64_t seq;                    /* of the last doorbell */
     uint64_t chunk_seq[HX_CHUNKS];   /* by order, to wait for room */
@@ -245,6 +258,8 @@ void hx_path_close(hx_path *p);
 uint32_t hx_path_take(hx_path *p);
 /* After a transfer that has completed. */
 void hx_path_give(hx_path *p);
+/* Before the first hx_path_post of a transfer. */
+void hx_path_begin(hx_path *p);
 /* Posts one range in slices; waits for room until @deadline. */
 uint32_t hx_path_post(hx_path *p, int op, const hx_mem *local, uint64_t laddr,
                       const hx_mem *remote, uint64_t raddr, uint64_t len,

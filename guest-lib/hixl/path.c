@@ -7,7 +7,8 @@
  * queue. Work requests are written into the jetty's ring in HBM, one doorbell
  * entry for up to HX_CHUNK of them; the doorbell's task is complete when its
  * data is in memory on both sides (spec/hw/transport.md §3). The CPU moves no
- * payload.
+ * payload. The first doorbells of a transfer are for few, so that the card
+ * starts while the rest is being written.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -161,7 +162,7 @@ static uint32_t make_room(hx_path *p, uint64_t deadline)
     return hx_path_wait(p, seq, deadline);
 }
 
-static uint32_t put(hx_path *p, const a350_wqe *q, uint64_t deadline)
+static uint32_t put(hx_path *p, uint64_t deadline)
 {
     uint8_t *ring = a350_hbm_ptr(p->jetty.wq,
                                  (size_t)HX_JETTY_BLOCKS * A350_WQEBB_SIZE);
@@ -176,30 +177,57 @@ static uint32_t put(hx_path *p, const a350_wqe *q, uint64_t deadline)
         }
     }
     slot = ring + (p->pi % HX_JETTY_BLOCKS) * A350_WQEBB_SIZE;
-    memcpy(slot, q, A350_WQEBB_SIZE);
+    memcpy(slot, &p->wqe, A350_WQEBB_SIZE);
     p->last = (uint32_t *)slot;
     p->pi++;
-    return ++p->unrung < HX_CHUNK ? HX_OK : hx_path_ring(p, &seq);
+    if (++p->unrung < p->chunk) {
+        return HX_OK;
+    }
+    p->chunk = p->chunk < HX_CHUNK ? 2 * p->chunk : HX_CHUNK;
+    return hx_path_ring(p, &seq);
+}
+
+void hx_path_begin(hx_path *p)
+{
+    p->chunk = HX_CHUNK_FIRST;
+}
+
+/* Most descriptors of a list differ from the one before in addresses and
+   length only. A new path has operation 0, which is none. */
+static void prepare(hx_path *p, int op, const hx_mem *local,
+                    const hx_mem *remote)
+{
+    uint32_t opcode = op == HX_READ ? A350_UB_READ : A350_UB_WRITE;
+    a350_ub_remote rmt;
+
+    if (p->wqe_op == opcode && p->wqe_local == local->token_id &&
+        p->wqe_remote == remote->token_id) {
+        return;
+    }
+    memcpy(rmt.eid, p->peer_eid, A350_EID_LEN);
+    rmt.token_id = remote->token_id;
+    rmt.token_value = remote->token_value;
+    /* Descriptors are not ordered among each other: relaxed. */
+    a350_wqe_rw(&p->wqe, opcode, A350_WQE_ODR_RELAX << A350_WQE_ODR_SHIFT,
+                &rmt, remote->addr, 0, local->addr, 1, local->token_id);
+    p->wqe_op = opcode;
+    p->wqe_local = local->token_id;
+    p->wqe_remote = remote->token_id;
 }
 
 uint32_t hx_path_post(hx_path *p, int op, const hx_mem *local, uint64_t laddr,
                       const hx_mem *remote, uint64_t raddr, uint64_t len,
                       uint64_t deadline)
 {
-    uint32_t opcode = op == HX_READ ? A350_UB_READ : A350_UB_WRITE;
     uint32_t max = a350_card_id(p->card)->max_msg, ret = HX_OK, n;
-    a350_ub_remote rmt;
-    a350_wqe q;
 
-    memcpy(rmt.eid, p->peer_eid, A350_EID_LEN);
-    rmt.token_id = remote->token_id;
-    rmt.token_value = remote->token_value;
+    prepare(p, op, local, remote);
     while (len && ret == HX_OK) {
         n = len < max ? (uint32_t)len : max;
-        /* Descriptors are not ordered among each other: relaxed. */
-        a350_wqe_rw(&q, opcode, A350_WQE_ODR_RELAX << A350_WQE_ODR_SHIFT,
-                    &rmt, raddr, 0, laddr, n, local->token_id);
-        ret = put(p, &q, deadline);
+        p->wqe.w[10] = (uint32_t)raddr;
+        p->wqe.w[11] = (uint32_t)(raddr >> 32);
+        a350_wqe_sge(&p->wqe.w[12], laddr, n, local->token_id);
+        ret = put(p, deadline);
         laddr += n;
         raddr += n;
         len -= n;

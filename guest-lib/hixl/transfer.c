@@ -80,6 +80,7 @@ static uint32_t not_registered(const hx_link *l, const char *side, size_t i,
 
 static uint32_t check_ranges(const hx_link *l, const hx_job *j)
 {
+    const hx_mem *local = NULL, *remote = NULL;
     const hixl_op *d;
     size_t i;
 
@@ -94,10 +95,12 @@ static uint32_t check_ranges(const hx_link *l, const hx_job *j)
     }
     for (i = 0; i < j->num; i++) {
         d = &j->desc[i];
-        if (!hx_table_find(&l->local, d->local, d->len)) {
+        local = hx_table_near(&l->local, local, d->local, d->len);
+        if (!local) {
             return not_registered(l, "local", i, d->local, d->len);
         }
-        if (!hx_table_find(&l->remote_mem, d->remote, d->len)) {
+        remote = hx_table_near(&l->remote_mem, remote, d->remote, d->len);
+        if (!remote) {
             return not_registered(l, "remote", i, d->remote, d->len);
         }
     }
@@ -142,16 +145,17 @@ static void give_slot(hx_engine *e)
 static uint32_t post_all(hx_link *l, const hx_job *j, uint64_t deadline,
                          uint64_t *seq)
 {
+    const hx_mem *local = NULL, *remote = NULL;
     const hixl_op *d;
     uint32_t ret = HX_OK;
     size_t i;
 
+    hx_path_begin(&l->path);
     for (i = 0; i < j->num && ret == HX_OK; i++) {
         d = &j->desc[i];
-        ret = hx_path_post(&l->path, j->op,
-                           hx_table_find(&l->local, d->local, d->len),
-                           d->local,
-                           hx_table_find(&l->remote_mem, d->remote, d->len),
+        local = hx_table_near(&l->local, local, d->local, d->len);
+        remote = hx_table_near(&l->remote_mem, remote, d->remote, d->len);
+        ret = hx_path_post(&l->path, j->op, local, d->local, remote,
                            d->remote, d->len, deadline);
     }
     return ret == HX_OK ? hx_path_ring(&l->path, seq) : ret;
