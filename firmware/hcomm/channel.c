@@ -145,7 +145,8 @@ static int32_t ring_full(hc_burst *b, bool stopped)
  * are queued and those staged in batch mode launched, then it is a matter of
  * time.
  */
-static int32_t put(hc_burst *b, const a350_wqe *q)
+static __attribute__((noinline)) int32_t put_waiting(hc_burst *b,
+                                                     const a350_wqe *q)
 {
     hc_wait wait;
     int32_t ret;
@@ -170,6 +171,11 @@ static int32_t put(hc_burst *b, const a350_wqe *q)
     return HCCL_SUCCESS;
 }
 
+static int32_t put(hc_burst *b, const a350_wqe *q)
+{
+    return ring_put(b, q) ? HCCL_SUCCESS : put_waiting(b, q);
+}
+
 /* ---- entries ---- */
 
 /* Flags of a slice of a data operation, transport.md §3 below the table. */
@@ -187,10 +193,15 @@ static uint32_t slice_flags(enum hc_place place, bool fenced, bool first,
     return final ? HC_F_STRONG | cqe : first ? HC_F_FIRST : HC_F_MIDDLE;
 }
 
+_Static_assert(offsetof(a350_channel_obj, peer_eid) % 8 == 0 &&
+               A350_EID_LEN == 16, "two aligned words");
+
+/* @rmt is HC_ALIGNED. */
 static void peer_of(const a350_channel_obj *c, const a350_mem_token *m,
                     a350_ub_remote *rmt)
 {
-    memcpy(rmt->eid, c->peer_eid, A350_EID_LEN);
+    memcpy(__builtin_assume_aligned(rmt->eid, 8),
+           __builtin_assume_aligned(c->peer_eid, 8), A350_EID_LEN);
     rmt->token_id = m->token_id;
     rmt->token_value = m->token_value;
 }
@@ -202,7 +213,7 @@ static int32_t post_data(hc_burst *b, const hc_xfer *x, enum hc_place place)
     uint64_t max = c->max_msg - c->max_msg % (x->elem ? x->elem : 1);
     const a350_mem_token *n = &c->remote_notify[x->notify_idx];
     uint64_t pos = 0, len;
-    a350_ub_remote rmt;
+    a350_ub_remote rmt HC_ALIGNED;
     uint32_t flags;
     int32_t ret;
     a350_wqe q HC_ALIGNED;
@@ -236,7 +247,7 @@ static int32_t post_record(hc_burst *b, const hc_xfer *x, enum hc_place place)
 {
     const a350_mem_token *n = &b->c->remote_notify[x->notify_idx];
     uint32_t flags = HC_F_STRONG | A350_WQE_CQE;
-    a350_ub_remote rmt;
+    a350_ub_remote rmt HC_ALIGNED;
     a350_wqe q HC_ALIGNED;
 
     if (place == HC_INNER && x->notify_idx != 1) {

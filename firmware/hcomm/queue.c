@@ -119,15 +119,16 @@ static int32_t queue_full(a350_thread_obj *t, const char *call)
 static int32_t launch_all(a350_thread_obj *t, const a350_sqe *sqe,
                           uint32_t num, const char *call)
 {
+    uint32_t n = launch_some(t, sqe, num);
     hc_wait wait;
-    uint32_t n;
 
+    if (n == num) {
+        return HCCL_SUCCESS;
+    }
     hc_wait_start(&wait, hc_self()->queue_timeout);
-    while (num) {
+    for (num -= n, sqe += n; num; num -= n, sqe += n) {
         n = launch_some(t, sqe, num);
         if (n) {
-            num -= n;
-            sqe += n;
             hc_wait_start(&wait, hc_self()->queue_timeout);
             continue;
         }

@@ -28,8 +28,9 @@ int32_t hc_check_notify_idx(const a350_channel_obj *c, uint32_t idx,
 static int32_t ends(ThreadHandle thread, ChannelHandle channel, hc_burst *b,
                     const char *call)
 {
-    memset(b, 0, sizeof(*b));
     b->call = call;
+    b->blocks = 0;
+    b->last = NULL;
     b->t = hc_queue(thread, call);
     b->c = b->t ? hc_channel(channel, call) : NULL;
     return b->c ? HCCL_SUCCESS : HCCL_E_PTR;
@@ -44,8 +45,10 @@ static int32_t operands(hc_xfer *x, uint32_t opcode, const void *dst,
         hc_log(HC_ERROR, "%s: %s is null", call, dst ? "src" : "dst");
         return HCCL_E_PTR;
     }
-    memset(x, 0, sizeof(*x));
     x->opcode = opcode;
+    x->record = false;
+    x->reduce = false;
+    x->elem = 1;
     x->local = (uintptr_t)(write ? src : dst);
     x->remote = (uintptr_t)(write ? dst : src);
     return HCCL_SUCCESS;

@@ -35,8 +35,8 @@ $(B)/tests/unit/test-hcomm-device: $(S)/tests/unit/test-hcomm-device.c \
 	    $(S)/include/hw/atlas350/*.h $(S)/include/hcomm/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
-	    -fno-sanitize-recover=undefined -I$(S)/include \
-	    -I$(S)/firmware/hcomm -o $@ $(filter %.c,$^) -lm
+	    -fno-sanitize-recover=undefined -Wl,--wrap=malloc \
+	    -I$(S)/include -I$(S)/firmware/hcomm -o $@ $(filter %.c,$^) -lm
 
 # Public headers of HCCL and Hcomm; the control plane between ranks that are
 # threads of one process, on cards of plain memory.

@@ -618,6 +618,79 @@ static void test_batch_deadlock(void)
     is(mock_launched(t), 144, "all launched");
 }
 
+/* A card that serves what was rung for, and nothing else. */
+static void consume_rung(void)
+{
+    uint32_t n = mock_launched(t);
+
+    if (n) {
+        *(uint32_t *)(uintptr_t)ch->ci_addr = mock_sqe(t, n - 1)->w[5];
+    }
+    mock_complete(t, 1000);
+}
+
+/* In batch mode a jetty's ring fills up while its doorbells are staged. */
+static void test_batch_jetty_full(void)
+{
+    int32_t ret = 0;
+    uint32_t i;
+
+    fresh(129, 16);
+    mock_on_sleep = consume_rung;
+    HcommThreadResAcquireTimeOut(1);
+    HcommBatchModeStart(NULL);
+    for (i = 0; i < 40; i++) {
+        ret |= HcommWriteOnThread(T, C, ptr(MOCK_REMOTE), ptr(mock_local(0)),
+                                  1);
+    }
+    is(ret, 0, "a full jetty launches the doorbells that are staged");
+    is(HcommBatchModeEnd(NULL), 0, "end");
+    ok(mock_launched(t) == 40 && is_doorbell(mock_sqe(t, 39), 40),
+       "all 40 in order");
+}
+
+/* ---- no memory to stage in ---- */
+
+static bool no_memory;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n)
+{
+    return no_memory ? NULL : __real_malloc(n);
+}
+
+static a350_thread_obj *t3;
+
+static void complete_after_t2(void)
+{
+    if (mock_launched(t2)) {
+        mock_complete(t3, 1000);
+    }
+}
+
+/* Then entries go to the ring at once; what is staged must not bar it. */
+static void test_batch_no_memory(void)
+{
+    int32_t ret = 0;
+    uint32_t i;
+
+    fresh(17, 64);
+    t3 = mock_thread(2, 17, 2);
+    HcommThreadResAcquireTimeOut(1);
+    HcommBatchModeStart(NULL);
+    HcommThreadNotifyRecordOnThread(T, T, 0);
+    HcommThreadNotifyRecordOnThread(T2, (uintptr_t)t3, 0);
+    no_memory = true;
+    mock_on_sleep = complete_after_t2;
+    for (i = 0; i < 20; i++) {
+        ret |= HcommThreadNotifyWaitOnThread((uintptr_t)t3, 0, 0);
+    }
+    no_memory = false;
+    is(ret, 0, "without memory to stage in, a full queue bars nobody");
+    is(mock_launched(t3), 20, "its entries went out at once");
+    is(HcommBatchModeEnd(NULL), 0, "end");
+}
+
 static void test_kernel_enter(void)
 {
     a350_comm_obj *m;
@@ -810,6 +883,8 @@ int main(void)
     test_jetty_full();
     test_batch_mode();
     test_batch_deadlock();
+    test_batch_jetty_full();
+    test_batch_no_memory();
     test_kernel_enter();
     test_join();
     test_comm();

@@ -137,7 +137,7 @@ static inline void a350_wqe_get_eid(const a350_wqe *q,
     }
 }
 
-/* Control part of a WQE (words 0-11); @flags are A350_WQE_* bits of word 0. */
+/* Control part of a WQE (words 0-11, all written); @flags are A350_WQE_* bits of word 0. */
 static inline void a350_wqe_ctrl(a350_wqe *q, uint32_t opcode, uint32_t flags,
                                  const a350_ub_remote *rmt, uint64_t rmt_addr,
                                  uint32_t tpn, uint32_t sge_num)
@@ -145,15 +145,17 @@ static inline void a350_wqe_ctrl(a350_wqe *q, uint32_t opcode, uint32_t flags,
     uint8_t *p = (uint8_t *)&q->w[4];
     int i;
 
-    memset(q, 0, sizeof(*q));
+    /* Kernels run this for each operation: no loop, no call. */
     q->w[0] = flags | A350_WQE_SE | A350_WQE_TOKEN_EN | A350_WQE_RMT_JETTY;
     q->w[1] = opcode << A350_WQE_OPCODE_SHIFT;
     q->w[2] = (tpn & 0xffffffu) | (sge_num << A350_WQE_SGE_NUM_SHIFT);
     q->w[3] = rmt->token_id & A350_TOKEN_ID_MASK;
+#pragma GCC unroll 16
     for (i = 0; i < A350_EID_LEN; i++) {
         p[i] = rmt->eid[A350_EID_LEN - 1 - i];
     }
     q->w[8] = rmt->token_value;
+    q->w[9] = 0;
     q->w[10] = (uint32_t)rmt_addr;
     q->w[11] = (uint32_t)(rmt_addr >> 32);
 }
@@ -167,7 +169,8 @@ static inline void a350_wqe_sge(uint32_t *w, uint64_t addr, uint32_t len,
     w[3] = (uint32_t)(addr >> 32);
 }
 
-/* WRITE or READ of @len bytes, at most A350_UB_MAX_MSG. One block. */
+/* WRITE or READ of @len bytes, at most A350_UB_MAX_MSG. One block; like all
+   builders it writes the blocks that the entry has and no others. */
 static inline void a350_wqe_rw(a350_wqe *q, uint32_t opcode, uint32_t flags,
                                const a350_ub_remote *rmt, uint64_t rmt_addr,
                                uint32_t tpn, uint64_t local_addr, uint32_t len,
@@ -195,6 +198,9 @@ static inline void a350_wqe_inline4(a350_wqe *q, uint32_t flags,
                   tpn, 1);
     q->w[1] |= 4u << A350_WQE_INLINE_LEN_SHIFT;
     q->w[12] = value;
+    q->w[13] = 0;
+    q->w[14] = 0;
+    q->w[15] = 0;
 }
 
 /* WRITE_WITH_NOTIFY: payload, then 8 bytes @notify_data at @notify_addr. */
@@ -216,7 +222,10 @@ static inline void a350_wqe_write_notify(a350_wqe *q, uint32_t flags,
     q->w[15] = (uint32_t)(notify_addr >> 32);
     q->w[16] = (uint32_t)notify_data;
     q->w[17] = (uint32_t)(notify_data >> 32);
+    q->w[18] = 0;
+    q->w[19] = 0;
     a350_wqe_sge(&q->w[20], local_addr, len, local_token_id);
+    memset(&q->w[24], 0, 8 * sizeof(q->w[0]));
 }
 
 #endif /* HW_ATLAS350_UB_H */
