@@ -153,10 +153,24 @@ static void qmp_ok(QTestState *qts, const char *command, const char *uri)
  * A reduction in flight goes on in the machine that loads the state; adding
  * shows each byte that was done twice or not at all.
  */
-static void test_migration(void)
+static void push_direct(UbCard *k, const a350_wqe *w)
+{
+    a350_sqe s[3];
+
+    a350_sqe_init(s, A350_SQE_UBDMA, k->q.task++, A350_CREDIT_DEFAULT);
+    s[0].w[2] = A350_UBDMA_WQE_128;
+    s[0].w[3] |= 2u << A350_SQE_LEN_SHIFT;
+    s[0].w[4] = k->jetty;
+    memcpy(&s[1], w, 2 * A350_WQEBB_SIZE);
+    t_push_ext(&k->q, s, 3);
+}
+
+/* @at: transfers that are over when it stops, the next one is in flight. */
+static void migration(bool direct, unsigned at)
 {
     enum { COUNT = 12 << 20, TIMES = 8 };
-    Ub *u = ub_start(2), *v = g_new0(Ub, 1);
+    Ub *u = ub_start_full(2, 64, direct ? A350_JETTY_F_DIRECT : 0);
+    Ub *v = g_new0(Ub, 1);
     UbCard *a = &u->card[0], *b = &u->card[1];
     g_autofree char *path = g_strdup_printf("%s/atlas350-ub-%d", g_get_tmp_dir(),
                                             getpid());
@@ -169,9 +183,18 @@ static void test_migration(void)
     for (i = 0; i < TIMES; i++) {
         w = ub_write_notify(a, b, DST, SRC, 4 * COUNT, i, 1);
         a350_wqe_set_reduce(&w, A350_UB_ADD, A350_UB_INT32);
-        ub_post(a, &w);
+        if (direct) {
+            push_direct(a, &w);
+        } else {
+            ub_post(a, &w);
+        }
     }
-    ub_ring_at(a, a->pi);
+    if (direct) {
+        t_ring(&a->q);
+    } else {
+        ub_ring_at(a, a->pi);
+    }
+    g_assert_true(!at || T_WAIT(t_notify(b->c, at - 1)));
     qmp_ok(u->m->qts, "stop", NULL);
     for (i = 0; i < TIMES && t_notify(b->c, i); i++) {
         ;
@@ -200,11 +223,33 @@ static void test_migration(void)
         g_assert_true(t_hbm_is_fill(b->c, DST + i, 0x10 + TIMES, 1 << 20));
     }
     /* And all goes on as before: indices, tokens. */
-    w = ub_rw(a, b, A350_UB_READ, DST, SRC, 64);
-    ub_post(a, &w);
-    ub_ring_ok(a);
-    g_assert_cmpuint(ub_query(a).ci, ==, a->pi);
+    if (direct) {
+        w = ub_write_notify(a, b, DST, SRC, 64, 0, 1);
+        push_direct(a, &w);
+        t_ring(&a->q);
+        g_assert_true(t_drain(&a->q));
+        g_assert_cmpuint(ub_query(a).ci, ==, 2 * (TIMES + 1));
+    } else {
+        w = ub_rw(a, b, A350_UB_READ, DST, SRC, 64);
+        ub_post(a, &w);
+        ub_ring_ok(a);
+        g_assert_cmpuint(ub_query(a).ci, ==, a->pi);
+    }
     ub_stop(v);
+}
+
+static void test_migration(void)
+{
+    migration(false, 0);
+}
+
+static void test_migration_direct(void)
+{
+    unsigned i;
+
+    for (i = 0; i < 4; i++) {
+        migration(true, i);
+    }
 }
 
 int main(int argc, char **argv)
@@ -214,5 +259,7 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/ub-life/target-reset", test_target_reset);
     qtest_add_func("/atlas350/ub-life/initiator-reset", test_initiator_reset);
     qtest_add_func("/atlas350/ub-life/migration", test_migration);
+    qtest_add_func("/atlas350/ub-life/migration-direct",
+                   test_migration_direct);
     return g_test_run();
 }

@@ -76,8 +76,7 @@ typedef struct A350Jetty {
     bool pumping;                /* a thread is inside the pump */
     bool in_ready;
     bool stop;                   /* to be reset or destroyed */
-    bool resumable;              /* direct: wqe and the next were loaded */
-    uint64_t resume_pos;
+    bool resumable;              /* direct: wqe was loaded, without waiter */
     uint64_t saved_pi;           /* for migration only, like the next */
     uint32_t saved_exec;
     A350UbWaiterList waiters;

@@ -177,6 +177,7 @@ static void jetty_complete(A350Jetty *j, A350UbWaiterList *fire)
     a350_seg_unpin(j->ub, j->local_pin);
     j->local_pin = -1;
     j->exec = A350_EXEC_NONE;
+    j->resumable = false;
     jetty_set_ci(j, at + j->blocks);
     if (j->req.status != A350_UB_OK) {
         jetty_failed(j, at, fire);
@@ -223,10 +224,6 @@ static void jetty_fetch(A350Jetty *j)
     j->exec = A350_EXEC_SUBMIT;
     if (j->flags & A350_JETTY_F_DIRECT) {
         w = direct_waiter(j);
-        if (j->resumable && !memcmp(&w->wqe, &j->wqe, sizeof(j->wqe))) {
-            j->req.start = j->resume_pos;
-        }
-        j->resumable = false;
         j->wqe = w->wqe;
         j->blocks = w->target - w->start;
         return;
@@ -505,6 +502,12 @@ bool a350_ub_doorbell(A350Card *c, uint32_t jetty, uint16_t pi,
     return true;
 }
 
+static bool direct_in_hand(const A350Jetty *j, const a350_wqe *wqe)
+{
+    return a350_wqe_blocks(wqe) == j->blocks &&
+           !memcmp(wqe, &j->wqe, j->blocks * A350_WQEBB_SIZE);
+}
+
 bool a350_ub_direct(A350Card *c, uint32_t jetty, const a350_wqe *wqe,
                     A350UbDone *done, void *opaque, const char **reason)
 {
@@ -524,7 +527,13 @@ bool a350_ub_direct(A350Card *c, uint32_t jetty, const a350_wqe *wqe,
     w->wqe = *wqe;
     w->start = j->pi;
     w->target = j->pi + a350_wqe_blocks(wqe);
-    j->pi = w->target;
+    if (j->resumable && direct_in_hand(j, wqe)) {
+        /* Loaded half done, or done: its task only asks for the result. */
+        j->resumable = false;
+        w->start = j->ci;
+        w->target = j->ci + j->blocks;
+    }
+    j->pi = MAX(j->pi, w->target);
     trace_atlas350_ub_direct(c->index, jetty, j->pi);
     QTAILQ_INSERT_TAIL(&j->waiters, w, next);
     jetty_kick(j);

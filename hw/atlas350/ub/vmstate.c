@@ -28,9 +28,7 @@ static int jetty_pre_save(void *opaque)
     j->saved_pi = j->pi;
     if (j->flags & A350_JETTY_F_DIRECT) {
         /* Entries come again with their tasks; the one in hand goes on. */
-        j->saved_pi = j->ci;
-        j->resumable = j->saved_exec == A350_EXEC_SUBMIT;
-        j->saved_exec = A350_EXEC_NONE;
+        j->saved_pi = j->ci + (j->exec == A350_EXEC_NONE ? 0 : j->blocks);
     }
     return 0;
 }
@@ -70,7 +68,6 @@ const VMStateDescription vmstate_a350_jetty = {
         VMSTATE_UINT32(saved_exec, A350Jetty),
         VMSTATE_UINT32_ARRAY(wqe.w, A350Jetty, 32),
         VMSTATE_UINT32(blocks, A350Jetty),
-        VMSTATE_BOOL(resumable, A350Jetty),
         VMSTATE_UINT64(req.start, A350Jetty),
         VMSTATE_UINT8(req.status, A350Jetty),
         VMSTATE_UINT8(req.sub_status, A350Jetty),
@@ -138,12 +135,18 @@ static bool jetty_restore(A350Ub *ub, A350Jetty *j)
         j->saved_exec == A350_EXEC_RUNNING || j->blocks > 2) {
         return false;
     }
-    j->resume_pos = j->req.start;
     j->pi = j->saved_pi;
     j->exec = j->saved_exec;
     if (j->exec != A350_EXEC_NONE &&
         (j->blocks == 0 || j->blocks > j->pi - j->ci)) {
         return false;
+    }
+    if (j->flags & A350_JETTY_F_DIRECT) {
+        /* No ring to take more from. */
+        if (j->pi - j->ci != (j->exec == A350_EXEC_NONE ? 0 : j->blocks)) {
+            return false;
+        }
+        j->resumable = j->exec != A350_EXEC_NONE;
     }
     if (j->exec == A350_EXEC_DONE && j->req.status) {
         j->req.reason = "refused before the state of the card was saved";
