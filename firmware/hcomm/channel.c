@@ -65,7 +65,7 @@ static int32_t remote_refused(const a350_channel_obj *c, const hc_xfer *x,
            " bytes, is not inside one of the %u exchanged regions", call,
            hc_channel_name(c, name), x->remote, x->len, c->remote_mem_num);
     for (i = 0; i < c->remote_mem_num && i < 8; i++) {
-        hc_log(HC_ERROR, "%s:   region %u: 0x%" PRIx64 ", %" PRIu64 " bytes",
+        hc_log(HC_MORE, "%s:   region %u: 0x%" PRIx64 ", %" PRIu64 " bytes",
                call, i, m[i].addr, m[i].len);
     }
     return HCCL_E_INTERNAL;

@@ -107,6 +107,7 @@ HC_API void a350_hcomm_kernel_enter(void)
         hc_log(HC_WARN, "an earlier kernel ended without HcommBatchModeEnd: "
                "%u tasks were never launched", lost);
     }
+    me->error[0] = '\0';
     me->batch = false;
     me->notify_timeout = HC_NOTIFY_TIMEOUT;
     me->queue_timeout = HC_QUEUE_TIMEOUT;
@@ -115,4 +116,10 @@ HC_API void a350_hcomm_kernel_enter(void)
     }
     hc_comm_kernel_enter();
     hc_cache_kernel_enter();
+}
+
+/* The firmware puts it beside the code of a kernel that returns an error. */
+HC_API const char *a350_hcomm_error(void)
+{
+    return hc_self()->error;
 }

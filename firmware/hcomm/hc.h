@@ -76,6 +76,8 @@ typedef struct hc_stage {
     a350_sqe sqe[HC_BATCH_MAX] HC_ALIGNED;
 } hc_stage;
 
+#define HC_ERROR_LEN            160u    /* as a350_exc_record has */
+
 /* What an OS thread (a core's worker) keeps between calls. */
 typedef struct hc_tls {
     uint32_t token;                     /* its name in lock words, not 0 */
@@ -86,13 +88,15 @@ typedef struct hc_tls {
     uint32_t *held[2];                  /* lock words, so that a crashed */
     uint32_t held_num;                  /* kernel's can be opened again */
     a350_comm_obj *comm_held;
+    char error[HC_ERROR_LEN];           /* of this kernel, the last; "" none */
 } hc_tls;
 
 hc_tls *hc_self(void);
 
 /* ---- object.c ---- */
 
-enum hc_level { HC_WARN, HC_ERROR };
+/* HC_MORE: one more line about the error above. */
+enum hc_level { HC_WARN, HC_ERROR, HC_MORE };
 void hc_log(enum hc_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -246,6 +250,8 @@ void hc_cache_kernel_enter(void);
 /* ---- what host library and firmware call: hw/atlas350/hcomm_abi.h ---- */
 
 void a350_hcomm_kernel_enter(void);
+/* Why the last call of the kernel on this core failed, "": none did. */
+const char *a350_hcomm_error(void);
 uint32_t a350_hcomm_attach(void *arg);
 uint32_t a350_hcomm_detach(void *arg);
 

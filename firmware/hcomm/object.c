@@ -38,6 +38,9 @@ void hc_log(enum hc_level level, const char *fmt, ...)
     va_start(ap, fmt);
     m = vsnprintf(line + n, sizeof(line) - n, fmt, ap);
     va_end(ap);
+    if (level == HC_ERROR && m > 0) {
+        snprintf(hc_self()->error, HC_ERROR_LEN, "%s", line + n);
+    }
     n += m < 0 ? 0 : m;
     if (n > (int)sizeof(line) - 2) {
         n = sizeof(line) - 2;

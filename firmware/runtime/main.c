@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "hw/atlas350/hcomm_abi.h"
 #include "rt.h"
 
 #define WORKER_STACK  (1024 * 1024)
@@ -26,6 +27,7 @@ static pthread_t worker_of[A350_AICPU_CORES_MAX];
 static bool worker_known[A350_AICPU_CORES_MAX];
 static pthread_attr_t worker_attr;
 static void (*kernel_enter)(void);   /* of the Hcomm library */
+static const char *(*hcomm_error)(void);
 
 void rt_log(int level, const char *fmt, ...)
 {
@@ -90,6 +92,9 @@ static void fail_launch(uint32_t cause, uint32_t status, uint32_t exit_code,
     snprintf(rec->kernel, sizeof(rec->kernel), "%s", call->function);
     snprintf(rec->library, sizeof(rec->library), "%s", call->so);
     snprintf(rec->text, sizeof(rec->text), "%s", text);
+    if (cause == A350_EXC_RETURN && hcomm_error) {
+        snprintf(rec->where, sizeof(rec->where), "%s", hcomm_error());
+    }
     rt_write_result(call, status, rec);
     rt_sys(A350_SYS_END, to_errcode(status), (long)rec, 0, 0);
 }
@@ -283,7 +288,8 @@ static void preload(void)
             fail("cannot load the device library", dlerror());
         }
         if (!kernel_enter) {
-            *(void **)&kernel_enter = dlsym(h, "a350_hcomm_kernel_enter");
+            *(void **)&kernel_enter = dlsym(h, A350_HCOMM_ENTER);
+            *(void **)&hcomm_error = dlsym(h, A350_HCOMM_ERROR);
         }
     }
 }

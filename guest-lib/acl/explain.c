@@ -115,7 +115,9 @@ static size_t kernel_text(uint64_t result, char *text, size_t len)
                    c.exc.kernel, c.exc.library, c.exc.where);
     if (n > 0 && (size_t)n < len && c.exc.where[0] &&
         !strstr(text, c.exc.where)) {
-        n += snprintf(text + n, len - (size_t)n, " at %s", c.exc.where);
+        n += snprintf(text + n, len - (size_t)n, "%s%s",
+                      c.exc.cause == A350_EXC_RETURN ? ": " : " at ",
+                      c.exc.where);
     }
     if (n > 0 && (size_t)n < len && c.exc.cause < 0x100) {
         n += snprintf(text + n, len - (size_t)n, " (pc 0x%llx, address 0x%llx, "

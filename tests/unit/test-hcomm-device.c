@@ -649,6 +649,23 @@ static void test_batch_jetty_full(void)
        "all 40 in order");
 }
 
+/* What the host is told about a kernel that returned an error. */
+static void test_error_text(void)
+{
+    fresh(64, 64);
+    is(a350_hcomm_error()[0], 0, "no error, no text");
+    HcommChannelNotifyRecordOnThread(T, C, 63);
+    ok(strstr(a350_hcomm_error(), "HcommChannelNotifyRecordOnThread") &&
+       strstr(a350_hcomm_error(), "63"), "the call and the index are named");
+    HcommWriteOnThread(T, C, ptr(8), ptr(mock_local(0)), 64);
+    ok(strstr(a350_hcomm_error(), "HcommWriteOnThread") &&
+       strstr(a350_hcomm_error(), "rank") &&
+       !strstr(a350_hcomm_error(), "region 0"),
+       "the next error takes its place, by its first line");
+    a350_hcomm_kernel_enter();
+    is(a350_hcomm_error()[0], 0, "forgotten at the next kernel");
+}
+
 /* ---- no memory to stage in ---- */
 
 static bool no_memory;
@@ -884,6 +901,7 @@ int main(void)
     test_batch_mode();
     test_batch_deadlock();
     test_batch_jetty_full();
+    test_error_text();
     test_batch_no_memory();
     test_kernel_enter();
     test_join();

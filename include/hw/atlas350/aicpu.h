@@ -132,7 +132,9 @@ typedef struct a350_exc_record {
     uint32_t frames, exit_code;
     char kernel[64];             /* functionName */
     char library[64];            /* kernelSo */
-    char where[160];             /* symbol+offset (file:line where known) */
+    char where[160];             /* symbol+offset (file:line where known);
+                                    A350_EXC_RETURN: the kernel's last failed
+                                    Hcomm call, as that library says it */
     char text[160];              /* one sentence for people */
 } a350_exc_record;
 #define A350_EXC_ABORT              0x100u /* abort(), uncaught exception */

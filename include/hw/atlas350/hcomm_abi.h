@@ -152,5 +152,7 @@ typedef struct a350_comm_attach {
  * (batch mode, locks).
  */
 #define A350_HCOMM_ENTER            "a350_hcomm_kernel_enter"
+/* const char *(void): why the kernel's last failed call failed; "" none did. */
+#define A350_HCOMM_ERROR            "a350_hcomm_error"
 
 #endif /* HW_ATLAS350_HCOMM_ABI_H */
