@@ -233,6 +233,29 @@ static HcclResult never_came(hcl_comm *c, const hcl_channel *ch)
                     p->card_index, c->name, hcl_connect_limit());
 }
 
+/* Where the operators' arguments differ: they are the caller's own bytes. */
+static HcclResult exchange_differs(const hcl_comm *c, const hcl_channel *ch)
+{
+    const uint8_t *mine = c->exchange, *theirs = ch->exchange;
+    uint32_t len = c->exchange_len < ch->exchange_len ? c->exchange_len
+                                                      : ch->exchange_len;
+    uint32_t at = 0;
+    char where[96] = "";
+
+    while (at < len && mine[at] == theirs[at]) {
+        at++;
+    }
+    if (at < len) {
+        snprintf(where, sizeof(where), "; the first difference is byte %u: "
+                 "0x%02x here, 0x%02x there", at, mine[at], theirs[at]);
+    }
+    return hcl_fail(HCCL_E_PARA, "EI0005", "exchange info (operator "
+                    "arguments) of communicator %s differs between ranks: "
+                    "this rank %u has %u bytes, rank %u has %u%s", c->name,
+                    c->rank, c->exchange_len, ch->peer, ch->exchange_len,
+                    where);
+}
+
 static HcclResult compare_exchange(const hcl_comm *c, const hcl_channel *ch)
 {
     const hcl_env *env;
@@ -246,10 +269,7 @@ static HcclResult compare_exchange(const hcl_comm *c, const hcl_channel *ch)
     }
     if (c->exchange_len != ch->exchange_len ||
         memcmp(c->exchange, ch->exchange, c->exchange_len)) {
-        return hcl_fail(HCCL_E_PARA, "EI0005", "exchange info (operator "
-                        "arguments) of communicator %s differs between ranks: "
-                        "this rank %u has %u bytes, rank %u has %u", c->name,
-                        c->rank, c->exchange_len, ch->peer, ch->exchange_len);
+        return exchange_differs(c, ch);
     }
     return HCCL_SUCCESS;
 }
