@@ -68,6 +68,7 @@ public:
     bool AllGather(uint64_t count, HcclDataType type, uint32_t size);
     bool AllReduceInt(uint64_t count, HcclReduceOp op);
     bool AllReduceFloat(uint64_t count);
+    bool AllReduceAs(uint64_t count, HcclDataType type, uint32_t size);
     bool Ask(uint64_t question);
     bool Large(uint64_t bytes);
     bool Refusals();
@@ -235,6 +236,59 @@ bool Worker::AllReduceFloat(uint64_t count)
     return true;
 }
 
+/* A small whole number in the bits of @type. */
+static uint32_t Encode(HcclDataType type, uint32_t v)
+{
+    float f = static_cast<float>(v);
+    uint32_t bits, exponent = 0;
+
+    memcpy(&bits, &f, sizeof(bits));
+    switch (type) {
+    case HCCL_DATA_TYPE_FP32:
+        return bits;
+    case HCCL_DATA_TYPE_BFP16:
+        return bits >> 16;
+    case HCCL_DATA_TYPE_FP16:
+        while (v >> (exponent + 1) != 0) {
+            exponent++;
+        }
+        return v == 0 ? 0 : (exponent + 15) << 10 |
+                            ((v << (10 - exponent)) & 0x3ff);
+    default:
+        return v;
+    }
+}
+
+/* Sums below 128: exact in every type that the link can add. */
+bool Worker::AllReduceAs(uint64_t count, HcclDataType type, uint32_t size)
+{
+    std::vector<uint8_t> mine(count * size), want(count * size),
+        got(count * size);
+    void *in = nullptr, *out = nullptr;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t v = i % 4;
+        uint32_t a = Encode(type, v * (rank_ + 1));
+        uint32_t b = Encode(type, v * (ranks_ * (ranks_ + 1) / 2));
+
+        memcpy(&mine[i * size], &a, size);
+        memcpy(&want[i * size], &b, size);
+    }
+    if (!Up(&in, mine.data(), mine.size()) ||
+        !Up(&out, nullptr, mine.size())) {
+        return false;
+    }
+    CHECK(HcclAllReduceCustom(in, out, count, type, HCCL_REDUCE_SUM, comm_,
+                              stream_));
+    if (!Down(got.data(), out, got.size())) {
+        return false;
+    }
+    Verdict("all-reduce of a type", static_cast<uint64_t>(type), got == want);
+    CHECK(aclrtFree(in));
+    CHECK(aclrtFree(out));
+    return true;
+}
+
 bool Worker::Ask(uint64_t question)
 {
     std::vector<uint64_t> got(ranks_);
@@ -332,6 +386,15 @@ static void Job(uint32_t rank, uint32_t ranks, const HcclRootInfo *root,
                  w.AllReduceInt(n, HCCL_REDUCE_SUM) &&
                  w.AllReduceInt(n, HCCL_REDUCE_MAX) &&
                  w.AllReduceInt(n, HCCL_REDUCE_MIN) && w.AllReduceFloat(n);
+        }
+        for (uint64_t n : { 1ull, 5000ull, 700001ull }) {
+            go = go && w.AllReduceAs(n, HCCL_DATA_TYPE_INT8, 1) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_UINT8, 1) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_INT16, 2) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_UINT16, 2) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_FP16, 2) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_BFP16, 2) &&
+                 w.AllReduceAs(n, HCCL_DATA_TYPE_UINT32, 4);
         }
         go = go && w.AllGather(777, HCCL_DATA_TYPE_FP64, 8) && w.Ask(12) &&
              w.Ask(7) && w.Ask(1ull << 40);
