@@ -547,6 +547,55 @@ static void test_direct_lengths(void)
     ub_stop(u);
 }
 
+/* ---- §2 kernelCredit: credit + 1 units of 2^32 ns ---- */
+
+/* Of a copy that takes long, and of UB work; the queue can be used again. */
+static void test_copy_credit(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_sqe s;
+    a350_wqe w;
+    a350_cqe e;
+    unsigned i;
+
+    /* 2^32 - 1 blocks of one byte */
+    a350_sqe_sdma(&s, 1, 0, a->c->dev + DATA, a->c->dev + DATA, 1);
+    s.w[3] = 0;
+    s.w[4] |= 1u << A350_SDMA_STRIDE_SHIFT;
+    s.w[15] = UINT32_MAX;
+    t_push_ring(&a->q, &s);
+    g_assert_true(t_stays(&a->q, 0));
+    qtest_clock_step(u->m->qts, (1ll << 32) - SECOND / 1000);
+    g_assert_true(t_stays(&a->q, 0));
+    g_assert_true(t_enabled(&a->q));
+    qtest_clock_step(u->m->qts, 2 * SECOND / 1000);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_cmphex(e.error_bits, ==, A350_ERR_TIMEOUT);
+    g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_SDMA);
+    again(&a->q);
+
+    for (i = 0; i < 60; i++) {
+        w = ub_rw(a, b, A350_UB_WRITE, DATA, DATA, 0x7000000);
+        ub_post(a, &w);
+    }
+    a350_sqe_ubdma_db(&s, 2, a->jetty, a->pi);
+    s.w[3] = 0;
+    t_push_ring(&a->q, &s);
+    g_assert_true(T_WAIT(ub_query(a).pi == 60));
+    qtest_clock_step(u->m->qts, (1ll << 32) + SECOND / 1000);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_cmphex(e.error_bits, ==, A350_ERR_TIMEOUT);
+    g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_UBDMA);
+    ub_recover(a);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    ub_stop(u);
+}
+
 /* By QMP: status 5 and 4, latched with their peer; the next one is fine. */
 static void test_injected(void)
 {
@@ -643,6 +692,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/entry/peer-registers", test_peer_registers);
     qtest_add_func("atlas350/ubdma/two-doorbells", test_two_doorbells);
     qtest_add_func("atlas350/ubdma/direct-lengths", test_direct_lengths);
+    qtest_add_func("atlas350/timeout/copy-credit", test_copy_credit);
     qtest_add_func("atlas350/ubdma/injected-errors", test_injected);
     qtest_add_func("atlas350/error/followers", test_followers);
     return g_test_run();
