@@ -505,7 +505,9 @@ static void test_stall_cycle(void)
     g_test_message("%s", text);
     g_assert_true(qdict_get_bool(data, "cycle"));
     g_assert_nonnull(strstr(text, "rank 0, thread 0"));
-    g_assert_nonnull(strstr(text, "notify 1 of its channel to rank 1"));
+    g_assert_nonnull(strstr(text, "notify 1 of its channel to rank 1 (limit "
+                            "60 s, HcommSetNotifyWaitTimeOut); rank 1 waits "
+                            "itself"));
     g_assert_nonnull(strstr(text, "rank 1 waits itself"));
     qobject_unref(ev);
     g_assert_cmphex(t_rd32(&m->card[0], A350_REG_CTRL + A350_CTRL_STATUS) &

@@ -674,6 +674,69 @@ static void test_followers(void)
     t_stop(m);
 }
 
+/* ---- who waits for whom ---- */
+
+static void label(TQueue *q, uint32_t rank, uint32_t notify, uint32_t peer,
+                  unsigned peer_card)
+{
+    a350_sq_label l = { .sq_id = q->id, .rank = rank, .kind = 1 };
+    a350_notify_label n = { .notify_id = notify, .kind = 2, .rank = rank,
+                            .peer_rank = peer, .owner_sq = q->id };
+
+    a350_eid_make(n.peer_eid, 0, peer_card);
+    g_assert_cmpuint(t_admin(q->c, A350_ADM_SQ_LABEL, &l, sizeof(l), NULL),
+                     ==, A350_ADM_OK);
+    g_assert_cmpuint(t_admin(q->c, A350_ADM_NOTIFY_LABEL, &n, sizeof(n), NULL),
+                     ==, A350_ADM_OK);
+}
+
+static bool stall(TMachine *m, const char *want)
+{
+    QDict *ev, *data;
+    bool cycle;
+    unsigned i;
+
+    for (i = 0; i < 3; i++) {
+        qtest_clock_step(m->qts, SECOND + 1000);
+    }
+    ev = qtest_qmp_eventwait_ref(m->qts, "ATLAS350_STALL");
+    data = qdict_get_qdict(ev, "data");
+    g_test_message("%s", qdict_get_str(data, "text"));
+    g_assert_nonnull(strstr(qdict_get_str(data, "text"), want));
+    cycle = qdict_get_bool(data, "cycle");
+    qobject_unref(ev);
+    return cycle;
+}
+
+/* A chain of three ranks that ends at an idle one, then at a stopped one. */
+static void test_stall_chain(void)
+{
+    TMachine *m = t_start(3, "", "");
+    TQueue q[3];
+    a350_sqe s;
+    unsigned i;
+
+    for (i = 0; i < 3; i++) {
+        q[i] = t_queue(&m->card[i], 0, 17, false, 0);
+        label(&q[i], i, 4, (i + 1) % 3, (i + 1) % 3);
+    }
+    a350_sqe_notify_wait(&s, 1, 4, 0);
+    t_push_ring(&q[0], &s);
+    g_assert_true(t_stays(&q[0], 0));
+    qtest_clock_step(m->qts, 1000);
+    t_push_ring(&q[1], &s);
+    g_assert_true(t_stays(&q[1], 0));
+    g_assert_false(stall(m, "its channel to rank 1; rank 1 waits itself; rank "
+                         "1, thread 0: waits"));
+    a350_sqe_init(&s, A350_SQE_INVALID, 0x77, 254);
+    t_push_ring(&q[2], &s);
+    g_assert_true(t_wait_stop(&q[2]));
+    g_assert_false(stall(m, "to rank 2; rank 2 was stopped by an error; rank "
+                         "2, thread 0: was stopped by an error of its task "
+                         "119"));
+    t_stop(m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -695,5 +758,6 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/timeout/copy-credit", test_copy_credit);
     qtest_add_func("atlas350/ubdma/injected-errors", test_injected);
     qtest_add_func("atlas350/error/followers", test_followers);
+    qtest_add_func("atlas350/report/stall-chain", test_stall_chain);
     return g_test_run();
 }

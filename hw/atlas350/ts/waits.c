@@ -280,6 +280,7 @@ static void text_notify(GString *out, A350Ts *ts, const a350_wait_entry *e)
 {
     bool cnt = e->kind == A350_WAIT_CNT_NOTIFY;
     const a350_notify_label *l = ts_notify_label(ts, e->notify_id, cnt);
+    bool hcomm = l && (l->kind == 1 || l->kind == 2);
 
     if (l && l->kind == 2) {
         g_string_append_printf(out, "notify %u of its channel to rank %u",
@@ -290,9 +291,34 @@ static void text_notify(GString *out, A350Ts *ts, const a350_wait_entry *e)
         g_string_append_printf(out, "%snotify %u", cnt ? "counting " : "",
                                e->notify_id);
     }
+    if (e->limit_ns) {
+        g_string_append_printf(out, " (limit %.0f s%s)", e->limit_ns / 1e9,
+                               hcomm ? ", HcommSetNotifyWaitTimeOut" : "");
+    }
 }
 
-static void text_owner(GString *out, const a350_wait_entry *e)
+/* What holds the owner, if that is not a wait; the cards stand still. */
+static const char *text_held(A350Card *c, const a350_wait_entry *e)
+{
+    A350Card *peer = e->owner_card == A350_ID_NONE ? NULL :
+                     a350_fabric_card(c->fabric, e->owner_card);
+    A350Sq *sq;
+
+    if (!peer || !peer->ts || e->owner_sq >= peer->num_sq) {
+        return NULL;
+    }
+    sq = &peer->ts->sq[e->owner_sq];
+    switch (wait_kind(sq)) {
+    case A350_WAIT_STOPPED:
+        return sq->err.kind ? "was stopped by an error" : "is stopped";
+    case A350_WAIT_PAUSED:
+        return "is paused";
+    default:
+        return NULL;
+    }
+}
+
+static void text_owner(GString *out, A350Card *c, const a350_wait_entry *e)
 {
     static const char *const state[] = {
         [A350_OWNER_UNKNOWN] = "nobody on the cards is known to record it",
@@ -301,18 +327,21 @@ static void text_owner(GString *out, const a350_wait_entry *e)
         [A350_OWNER_GONE] = "is gone",
         [A350_OWNER_RUNNING] = "is running",
     };
+    const char *does = state[e->owner_state];
 
+    if (e->owner_state == A350_OWNER_BLOCKED) {
+        does = text_held(c, e) ?: does;
+    }
     if (e->owner_state == A350_OWNER_UNKNOWN) {
-        g_string_append(out, state[e->owner_state]);
+        g_string_append(out, does);
     } else if (e->peer_rank != A350_ID_NONE) {
-        g_string_append_printf(out, "rank %u %s", e->peer_rank,
-                               state[e->owner_state]);
+        g_string_append_printf(out, "rank %u %s", e->peer_rank, does);
     } else if (e->owner_sq != A350_ID_NONE) {
         g_string_append_printf(out, "card %u, queue %u %s", e->owner_card,
-                               e->owner_sq, state[e->owner_state]);
+                               e->owner_sq, does);
     } else {
         g_string_append_printf(out, "its owner on card %u %s", e->owner_card,
-                               state[e->owner_state]);
+                               does);
     }
 }
 
@@ -328,17 +357,24 @@ void a350_ts_wait_text(A350Card *c, const a350_wait_entry *e, GString *out)
     double s = (a350_clock_ns() - (int64_t)e->since_ns) / 1e9;
 
     text_who(out, e, c->index);
+    if (c->ts->sq[e->sq_id].state == SQ_END_OK ||
+        c->ts->sq[e->sq_id].state == SQ_END_ERROR) {
+        g_string_append(out, ": waits for room in its completion queue");
+        return;
+    }
+    if (e->kind == A350_WAIT_STOPPED && c->ts->sq[e->sq_id].err.kind) {
+        g_string_append_printf(out, ": was stopped by an error of its task "
+                               "%u", c->ts->sq[e->sq_id].err_task);
+        return;
+    }
     if (e->kind != A350_WAIT_NOTIFY && e->kind != A350_WAIT_CNT_NOTIFY) {
         g_string_append_printf(out, ": %s", other[e->kind]);
         return;
     }
     g_string_append_printf(out, ": waits %.1f s for ", s);
     text_notify(out, c->ts, e);
-    if (e->limit_ns) {
-        g_string_append_printf(out, " (limit %.0f s)", e->limit_ns / 1e9);
-    }
     g_string_append(out, "; ");
-    text_owner(out, e);
+    text_owner(out, c, e);
 }
 
 uint32_t a350_ts_waits(A350Card *c, a350_wait_entry **out)
