@@ -5,7 +5,8 @@
 # Each part has a module.mk, included here; see docs/devel/building.rst. They
 # get S (checkout), B (build/), PREFIX (the SDK being laid out) and add to
 #   SDK_TARGETS   files and phony targets that `make sdk` needs
-#   UNIT_TESTS    executables under $(B)/tests/unit/, speaking TAP
+#   UNIT_TESTS    executables under $(U)/ = $(B)/tests/unit/, speaking TAP
+#   TSAN_TESTS    those of them that have threads, for `make check-tsan`
 #   GUEST_BINARIES files that the manifests of tests/guest/*.tests run
 #   QTEST_FILES   files that qtests read
 #   BENCHES       executables for `make bench`
@@ -61,8 +62,17 @@ AR := ar
 CFLAGS ?= -O2 -g -Wall -Wextra -Werror
 CXXFLAGS ?= -O2 -g -Wall -Wextra -Werror
 
+# Sanitizers of the unit tests. With "thread" they are built into a directory of
+# their own: `make check-tsan`.
+SANITIZE ?= address,undefined
+U := $(B)/tests/unit$(if $(filter thread,$(SANITIZE)),-tsan)
+# TSan knows no fences: it may see a race where there is none, never the reverse.
+SANITIZE_FLAGS := -fsanitize=$(SANITIZE) \
+                  $(if $(filter thread,$(SANITIZE)),-Wno-tsan)
+
 SDK_TARGETS :=
 UNIT_TESTS :=
+TSAN_TESTS :=
 GUEST_TESTS := $(wildcard $(S)/tests/host/*.tests $(S)/tests/guest/*.tests)
 GUEST_BINARIES :=
 BENCHES :=
@@ -156,9 +166,40 @@ run-check: test-programs
 	    qtest $(QTESTS) guest $(GUEST_TESTS)
 
 .PHONY: check-full
-check-full: test-programs ## check, and the slow tests
-	@$(S)/tests/run --build=$(B) --slow $(RUN_ARGS) unit $(UNIT_TESTS) \
-	    qtest $(QTESTS) guest $(GUEST_TESTS)
+check-full: test-programs ## check, the slow tests, and both sanitizer runs
+	@s=0; $(S)/tests/run --build=$(B) --slow $(RUN_ARGS) \
+	    unit $(UNIT_TESTS) qtest $(QTESTS) guest $(GUEST_TESTS) || s=1; \
+	$(MAKE) --no-print-directory check-asan || s=1; \
+	$(MAKE) --no-print-directory check-tsan || s=1; exit $$s
+
+# QEMU and the tests of the card's registers and queues in a second directory.
+# QEMU itself does not free all it has at exit; leaks of the card show in the
+# unit tests, which are built with these sanitizers always.
+ASAN_BUILD := $(B)/qemu-asan
+ASAN_QTESTS := $(QTESTS:$(QEMU_BUILD)/%=$(ASAN_BUILD)/%)
+$(ASAN_BUILD)/.configured: | $(B)/config.mk
+	$(S)/configure $(CONFIGURE_ARGS) --sanitizer-build
+
+.PHONY: check-asan
+check-asan: overlay firmware $(ASAN_BUILD)/.configured ## qtests under ASan, UBSan
+	@$(S)/scripts/run-ninja $(B)/qemu-asan-build.log \
+	    ninja -C $(ASAN_BUILD) -j$(JOBS) qemu-system-x86_64 \
+	    $(ASAN_QTESTS:$(ASAN_BUILD)/%=%)
+	@ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    $(S)/tests/run --build=$(B) --patience=10 $(RUN_ARGS) \
+	    qtest $(ASAN_QTESTS)
+
+.PHONY: check-tsan
+check-tsan: ## threaded unit tests under TSan
+ifeq ($(SANITIZE),thread)
+check-tsan: $(TSAN_TESTS)
+	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+	    $(S)/tests/run --build=$(B) --patience=10 $(RUN_ARGS) \
+	    unit $(TSAN_TESTS)
+else
+	@$(MAKE) --no-print-directory SANITIZE=thread check-tsan
+endif
 
 .PHONY: check-unit
 check-unit: sdk $(UNIT_TESTS) ## unit tests only

@@ -100,7 +100,8 @@ uint8_t *mock_memory(int i, uint64_t offset)
 
 void mock_hold(bool hold)
 {
-    __atomic_store_n(&held, hold, __ATOMIC_RELAXED);
+    /* What the test wrote before it lets go is there for the queues. */
+    __atomic_store_n(&held, hold, __ATOMIC_RELEASE);
 }
 
 void mock_max_queues(unsigned max)
@@ -438,7 +439,7 @@ static bool doorbell(a350_sq *q, const a350_sqe *s)
     q->error.status = status;
     q->error.bits = status ? 1 : 0;
     q->error.sqe_type = A350_SQE_UBDMA;
-    q->errors += status != 0;
+    __atomic_add_fetch(&q->errors, status != 0, __ATOMIC_RELEASE);
     return status == 0;
 }
 
@@ -448,7 +449,8 @@ static void *run(void *arg)
 
     pthread_mutex_lock(&q->mutex);
     while (!q->stop) {
-        if (__atomic_load_n(&held, __ATOMIC_RELAXED) || q->errors || q->done == q->pushed) {
+        if (__atomic_load_n(&held, __ATOMIC_ACQUIRE) || q->errors ||
+            q->done == q->pushed) {
             struct timespec ts;
 
             clock_gettime(CLOCK_REALTIME, &ts);
@@ -459,7 +461,7 @@ static void *run(void *arg)
             }
             pthread_cond_timedwait(&q->cond, &q->mutex, &ts);
         } else if (doorbell(q, &q->ring[q->done % 128])) {
-            q->done++;
+            __atomic_add_fetch(&q->done, 1, __ATOMIC_RELEASE);
             pthread_cond_broadcast(&q->cond);
         }
     }

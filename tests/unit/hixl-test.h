@@ -6,6 +6,9 @@
 #ifndef HIXL_TEST_H
 #define HIXL_TEST_H
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -26,9 +29,28 @@ using ge::AscendString;
 using Options = std::map<AscendString, AscendString>;
 using Clock = std::chrono::steady_clock;
 
-static int port = 21000 + getpid() % 20000;
+/* Below the ports that connections get; other tests may use some of them. */
+static const int kFirstPort = 21000, kPorts = 11000;
+static int port = kFirstPort + getpid() * 64 % kPorts;
 
-static inline std::string NewName() { return "127.0.0.1:" + std::to_string(++port); }
+static inline bool IsFree(int p) {
+  sockaddr_in a = {};
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+  a.sin_family = AF_INET;
+  a.sin_port = htons(static_cast<uint16_t>(p));
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  bool is_free = bind(fd, reinterpret_cast<sockaddr *>(&a), sizeof(a)) == 0;
+  close(fd);
+  return is_free;
+}
+
+static inline std::string NewName() {
+  do {
+    port = port + 1 < kFirstPort + kPorts ? port + 1 : kFirstPort;
+  } while (!IsFree(port));
+  return "127.0.0.1:" + std::to_string(port);
+}
 
 static inline uint32_t Init(Hixl &h, int card, const std::string &name,
                      const Options &o = Options()) {

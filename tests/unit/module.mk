@@ -2,9 +2,9 @@
 #
 # Unit tests of pure code: programs that print TAP and exit 0 or 1.
 
-UNIT_TESTS += $(B)/tests/unit/test-reduce
+UNIT_TESTS += $(U)/test-reduce
 
-$(B)/tests/unit/test-reduce: $(S)/tests/unit/test-reduce.c \
+$(U)/test-reduce: $(S)/tests/unit/test-reduce.c \
 	$(S)/hw/atlas350/reduce.c $(S)/hw/atlas350/reduce.h \
 	$(S)/hw/atlas350/reduce-kernels.c.inc
 	@mkdir -p $(@D)
@@ -13,48 +13,50 @@ $(B)/tests/unit/test-reduce: $(S)/tests/unit/test-reduce.c \
 
 # Builders of queue entries and work requests; the device side of Hcomm on a
 # card of plain memory.
-UNIT_TESTS += $(B)/tests/unit/test-sqe $(B)/tests/unit/test-wqe \
-              $(B)/tests/unit/test-securec $(B)/tests/unit/test-hcomm-device
+UNIT_TESTS += $(U)/test-sqe $(U)/test-wqe \
+              $(U)/test-securec $(U)/test-hcomm-device
 
-$(B)/tests/unit/test-sqe $(B)/tests/unit/test-wqe: $(B)/tests/unit/%: \
+$(U)/test-sqe $(U)/test-wqe: $(U)/%: \
 	$(S)/tests/unit/%.c $(S)/tests/unit/tap.h \
 	$(wildcard $(S)/include/hw/atlas350/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -o $@ $<
 
-$(B)/tests/unit/test-securec: $(S)/tests/unit/test-securec.c \
+$(U)/test-securec: $(S)/tests/unit/test-securec.c \
 	$(S)/guest-lib/securec/securec.c $(S)/include/securec.h \
 	$(S)/tests/unit/tap.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -o $@ $(filter %.c,$^)
 
-$(B)/tests/unit/test-hcomm-device: $(S)/tests/unit/test-hcomm-device.c \
+$(U)/test-hcomm-device: $(S)/tests/unit/test-hcomm-device.c \
 	$(S)/tests/unit/hcomm-mock.c \
 	$(filter-out %/platform.c,$(wildcard $(S)/firmware/hcomm/*.c)) \
 	$(wildcard $(S)/firmware/hcomm/*.h $(S)/tests/unit/*.h \
 	    $(S)/include/hw/atlas350/*.h $(S)/include/hcomm/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
+	$(CC) $(CFLAGS) -std=gnu11 $(SANITIZE_FLAGS) \
 	    -fno-sanitize-recover=undefined -Wl,--wrap=malloc \
 	    -I$(S)/include -I$(S)/firmware/hcomm -o $@ $(filter %.c,$^) -lm
 
 # Public headers of HCCL and Hcomm; the control plane between ranks that are
 # threads of one process, on cards of plain memory.
-UNIT_TESTS += $(B)/tests/unit/test-hccl-layout \
-              $(B)/tests/unit/test-hccl-headers \
-              $(B)/tests/unit/test-hccl-control \
-              $(B)/tests/unit/test-hccl-endpoint
+UNIT_TESTS += $(U)/test-hccl-layout \
+              $(U)/test-hccl-headers \
+              $(U)/test-hccl-control \
+              $(U)/test-hccl-endpoint
+
+TSAN_TESTS += $(U)/test-hccl-control $(U)/test-hccl-endpoint
 
 PUBLIC_HEADERS := $(wildcard $(S)/include/*/*.h $(S)/include/*.h \
                     $(S)/include/pkg_inc/*/*.h)
 
-$(B)/tests/unit/test-hccl-layout: $(S)/tests/unit/test-hccl-layout.cc \
+$(U)/test-hccl-layout: $(S)/tests/unit/test-hccl-layout.cc \
 	$(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -std=c++11 -I$(S)/include/pkg_inc -I$(S)/include \
 	    -o $@ $<
 
-$(B)/tests/unit/test-hccl-headers: $(S)/tests/unit/test-hccl-headers.sh \
+$(U)/test-hccl-headers: $(S)/tests/unit/test-hccl-headers.sh \
 	$(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
 	sed 's|@S@|$(S)|' $< >$@
@@ -62,28 +64,30 @@ $(B)/tests/unit/test-hccl-headers: $(S)/tests/unit/test-hccl-headers.sh \
 
 HCCL_CONTROL_SRC := $(wildcard $(S)/guest-lib/hccl/*.c \
                       $(S)/guest-lib/hcomm/*.c)
-$(B)/tests/unit/test-hccl-control $(B)/tests/unit/test-hccl-endpoint: \
-	$(B)/tests/unit/%: $(S)/tests/unit/%.c $(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
+$(U)/test-hccl-control $(U)/test-hccl-endpoint: \
+	$(U)/%: $(S)/tests/unit/%.c $(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
 	$(wildcard $(S)/guest-lib/hccl/*.h $(S)/guest-lib/card/a350_card.h \
 	    $(S)/guest-lib/acl/acl_internal.h $(S)/tests/unit/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -fsanitize=address,undefined \
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(SANITIZE_FLAGS) \
 	    -fno-sanitize-recover=undefined -I$(S)/include \
 	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
 	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread
 
 # HIXL on two cards of plain memory.
-UNIT_TESTS += $(B)/tests/unit/test-hixl $(B)/tests/unit/test-hixl-codes \
-              $(B)/tests/unit/test-hixl-fuzz
+UNIT_TESTS += $(U)/test-hixl $(U)/test-hixl-codes \
+              $(U)/test-hixl-fuzz
 
-TEST_HIXL_DIR := $(B)/tests/unit/hixl-obj
+TSAN_TESTS += $(U)/test-hixl
+
+TEST_HIXL_DIR := $(U)/hixl-obj
 TEST_HIXL_C := $(wildcard $(S)/guest-lib/hixl/*.c) $(S)/tests/unit/hixl-mock.c
 TEST_HIXL_OBJ := $(patsubst %.c,$(TEST_HIXL_DIR)/%.o,$(notdir $(TEST_HIXL_C)))
 TEST_HIXL_HDR := $(wildcard $(S)/guest-lib/hixl/*.h $(S)/include/hixl/*.h \
     $(S)/include/adxl/*.h $(S)/include/cs/*.h $(S)/include/graph/*.h \
     $(S)/tests/unit/*.h $(S)/guest-lib/card/a350_card.h \
     $(S)/guest-lib/acl/acl_internal.h $(S)/include/hw/atlas350/*.h)
-TEST_HIXL_FLAGS := -fsanitize=address,undefined \
+TEST_HIXL_FLAGS := $(SANITIZE_FLAGS) \
     -fno-sanitize-recover=undefined -I$(S)/include -I$(S)/guest-lib/card \
     -I$(S)/guest-lib/acl -I$(S)/guest-lib/hixl -I$(S)/tests/unit
 
@@ -95,8 +99,8 @@ $(TEST_HIXL_DIR)/hixl-mock.o: $(S)/tests/unit/hixl-mock.c $(TEST_HIXL_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(TEST_HIXL_FLAGS) -c -o $@ $<
 
-$(B)/tests/unit/test-hixl $(B)/tests/unit/test-hixl-codes \
-$(B)/tests/unit/test-hixl-fuzz: $(B)/tests/unit/%: $(S)/tests/unit/%.cc \
+$(U)/test-hixl $(U)/test-hixl-codes \
+$(U)/test-hixl-fuzz: $(U)/%: $(S)/tests/unit/%.cc \
 	$(TEST_HIXL_OBJ) $(wildcard $(S)/guest-lib/hixl/*.cc) $(TEST_HIXL_HDR)
 	$(CXX) $(CXXFLAGS) -std=c++17 -Wno-missing-field-initializers \
 	    $(TEST_HIXL_FLAGS) -o $@ $(filter %.cc,$^) $(TEST_HIXL_OBJ) \
@@ -104,16 +108,18 @@ $(B)/tests/unit/test-hixl-fuzz: $(B)/tests/unit/%: $(S)/tests/unit/%.cc \
 
 # The data blocks of the card under threads, on cards without a PCI function;
 # linked with QEMU's own libraries.
-UNIT_TESTS += $(B)/tests/unit/test-ub
+UNIT_TESTS += $(U)/test-ub
+TSAN_TESTS += $(U)/test-ub
 
 UB_TEST_SRC := $(addprefix $(S)/tests/unit/,test-ub.c ub-mock.c) \
 	$(addprefix $(S)/hw/atlas350/,mem.c mover.c reduce.c) \
 	$(addprefix $(S)/hw/atlas350/ub/,jetty.c segment.c target.c ub.c wqe.c)
 
-$(B)/tests/unit/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
+$(U)/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
 	$(wildcard $(S)/hw/atlas350/*.h $(S)/hw/atlas350/ub/*.h) | qemu
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall $(UB_TEST_CFLAGS) \
+	    $(if $(filter thread,$(SANITIZE)),$(SANITIZE_FLAGS)) \
 	    -I$(B)/qemu -I$(B)/qemu/qapi -I$(B)/qemu-src/include \
 	    -I$(B)/qemu-src -I$(S)/include -I$(S)/hw/atlas350 \
 	    $$(pkg-config --cflags glib-2.0) -o $@ $(UB_TEST_SRC) \
@@ -123,11 +129,11 @@ $(B)/tests/unit/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
 
 # The acl headers in every language they are for; the allocator of device
 # memory; kernel files.
-UNIT_TESTS += $(B)/tests/unit/test-acl-layout $(B)/tests/unit/test-acl-heap \
-              $(B)/tests/unit/test-kernel-file
+UNIT_TESTS += $(U)/test-acl-layout $(U)/test-acl-heap \
+              $(U)/test-kernel-file
 
 ACL_STANDARDS := 11 14 17 20
-$(B)/tests/unit/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
+$(U)/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
 	$(wildcard $(S)/include/acl/*.h $(S)/include/acl/error_codes/*.h)
 	@mkdir -p $(@D)
 	for s in $(ACL_STANDARDS); do \
@@ -136,16 +142,16 @@ $(B)/tests/unit/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
 	done
 	$(CC) $(CFLAGS) -std=c11 -Wpedantic -I$(S)/include -o $@ $<
 
-$(B)/tests/unit/test-acl-heap: $(S)/tests/unit/test-acl-heap.c \
+$(U)/test-acl-heap: $(S)/tests/unit/test-acl-heap.c \
 	$(S)/guest-lib/card/heap.c $(S)/guest-lib/card/heap.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
+	$(CC) $(CFLAGS) -std=gnu11 $(SANITIZE_FLAGS) \
 	    -fno-sanitize-recover=undefined -I$(S)/guest-lib/card \
 	    -o $@ $(filter %.c,$^)
 
-$(B)/tests/unit/test-kernel-file: $(S)/tests/unit/test-kernel-file.c \
+$(U)/test-kernel-file: $(S)/tests/unit/test-kernel-file.c \
 	$(S)/guest-lib/acl/kernel_file.c $(S)/guest-lib/acl/kernel_file.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -fsanitize=address,undefined \
+	$(CC) $(CFLAGS) -std=gnu11 $(SANITIZE_FLAGS) \
 	    -fno-sanitize-recover=undefined -I$(S)/guest-lib/acl \
 	    -o $@ $(filter %.c,$^) -ljansson -lz
