@@ -108,14 +108,45 @@ static const char *code_prefix(aclError code)
     return code < 300000 ? "EE1011" : "EE9999";
 }
 
+/* Length of a published number with its colon ("EI0002: ") at @p, or 0. */
+static size_t number_at(const char *p)
+{
+    return p[0] == 'E' && strchr("EILJZ", p[1]) && p[1] &&
+           strspn(p + 2, "0123456789") == 4 && p[6] == ':' && p[7] == ' ' ? 8
+                                                                         : 0;
+}
+
+/*
+ * A text made around that of a lower layer brings its number along. It stands
+ * once, in front: the cause's own rather than the general one of this layer.
+ */
+static void lift_number(char *buf, const char **code, char number[8])
+{
+    char *p = buf;
+
+    while (*p) {
+        if ((p == buf || p[-1] == ' ' || p[-1] == '\n') && number_at(p)) {
+            if (!number[0] && (!*code || (*code)[1] == 'E')) {
+                memcpy(number, p, 6);
+                number[6] = '\0';
+                *code = number;
+            }
+            memmove(p, p + 8, strlen(p + 8) + 1);
+        } else {
+            p++;
+        }
+    }
+}
+
 void a350_set_error(const char *code, const char *fmt, ...)
 {
-    char buf[TEXT_MAX];
+    char buf[TEXT_MAX], number[8] = "";
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(buf, sizeof(buf), fmt, ap);
     va_end(ap);
+    lift_number(buf, &code, number);
     if (code) {
         snprintf(recent, sizeof(recent), "%s: %.*s", code, TEXT_MAX - 32, buf);
     } else {
