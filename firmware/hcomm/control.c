@@ -93,6 +93,23 @@ HC_API int32_t HcommThreadJoin(ThreadHandle thread, uint32_t timeout)
     return HCCL_SUCCESS;
 }
 
+/* Kernels of the host library, around one of HcclAicpuKernelLaunch. */
+HC_API uint32_t a350_hcomm_step_wait(void *arg)
+{
+    const a350_thread_step *s = arg;
+
+    return (uint32_t)HcommThreadNotifyWaitOnThreadWithDefaultTimeout(
+        s->thread, s->index);
+}
+
+HC_API uint32_t a350_hcomm_step_record(void *arg)
+{
+    const a350_thread_step *s = arg;
+
+    return (uint32_t)HcommThreadNotifyRecordOnThread(s->thread, s->target,
+                                                     s->index);
+}
+
 /*
  * The firmware calls this on the core that is about to enter a kernel: an
  * earlier kernel may have crashed, or returned in batch mode. Timeouts go back

@@ -253,6 +253,8 @@ void a350_hcomm_kernel_enter(void);
 /* Why the last call of the kernel on this core failed, "": none did. */
 const char *a350_hcomm_error(void);
 uint32_t a350_hcomm_attach(void *arg);
+uint32_t a350_hcomm_step_wait(void *arg);
+uint32_t a350_hcomm_step_record(void *arg);
 uint32_t a350_hcomm_detach(void *arg);
 
 /* ---- control.c ---- */

@@ -141,6 +141,7 @@ static void comm_free(hcl_comm *c)
     hcl_mem *m;
 
     free_device_side(c);
+    hcl_helpers_free(c);
     while ((ch = c->channels)) {
         c->channels = ch->next;
         hcl_channel_free(ch);
@@ -176,6 +177,7 @@ static void comm_free(hcl_comm *c)
     }
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->chan_lock);
+    pthread_mutex_destroy(&c->launch_lock);
     free(c->table);
     free(c->scratch);
     free(c->links);
@@ -312,6 +314,7 @@ static HcclResult check_values(const char *call, const HcclCommConfig *cfg,
 {
     uint32_t tc = cfg->hcclRdmaTrafficClass, sl = cfg->hcclRdmaServiceLevel;
     uint32_t depth = cfg->hcclChannelSqDepth;
+    const char *p;
 
     set->buffer_mib = cfg->hcclBufferSize == HCCL_COMM_BUFFSIZE_CONFIG_NOT_SET
                       ? env->buffer_mib : cfg->hcclBufferSize;
@@ -334,6 +337,14 @@ static HcclResult check_values(const char *call, const HcclCommConfig *cfg,
                            "1 to 32768", "%u", depth);
         }
         set->sq_depth = depth;
+    }
+    set->qos = cfg->hcclQos;
+    set->traffic_class = tc;
+    set->service_level = sl;
+    snprintf(set->algo, sizeof(set->algo), "%.63s", cfg->hcclAlgo);
+    set->algo_digest = 2166136261u;
+    for (p = cfg->hcclAlgo; *p; p++) {
+        set->algo_digest = (set->algo_digest ^ (uint8_t)*p) * 16777619u;
     }
     set->expansion = cfg->hcclOpExpansionMode;
     if (set->expansion == 0) {
@@ -475,6 +486,7 @@ HcclResult hcl_comm_create(const char *name, bool world, hcl_comm *parent,
     pthread_once(&reset_once, register_reset);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->chan_lock, NULL);
+    pthread_mutex_init(&c->launch_lock, NULL);
     snprintf(c->name, sizeof(c->name), "%s", name);
     memcpy(c->nonce, nonce, HCL_NONCE);
     c->world = world;

@@ -8,8 +8,8 @@
  * communicator it works on; destroying one that others work on is
  * HCCL_E_AGAIN.
  *
- * Locks, in this order: hcl_comm.chan_lock, hcl_comm.lock, the table's and
- * the mailboxes' own (leaves). chan_lock may be held for minutes, the others
+ * Locks, in this order: hcl_comm.launch_lock, hcl_comm.chan_lock,
+ * hcl_comm.lock, the table's and the mailboxes' own (leaves). chan_lock may be held for minutes, the others
  * never across anything that waits for another rank.
  */
 #ifndef HCCL_INTERNAL_H
@@ -24,6 +24,7 @@
 #pragma GCC visibility push(default)
 #include "acl/acl.h"
 #include "hccl/hccl_comm.h"
+#include "hccl/hccl_launch.h"
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"
 #include "hccl/hccl_sym_win.h"
@@ -147,9 +148,20 @@ typedef struct hcl_settings {
     uint32_t expansion;
     uint32_t sq_depth;
     uint32_t n_ranks;
+    uint32_t qos, traffic_class, service_level;
+    uint32_t algo_digest;        /* of all of it */
+    char algo[64];               /* its beginning, for messages */
     char name[COMM_NAME_MAX_LENGTH];
     char version[32];
 } hcl_settings;
+
+/*
+ * True if they differ; @text then says in which field, as "EI0005 ...": the
+ * published number stands in front.
+ */
+bool hcl_settings_differ(const hcl_settings *a, uint32_t rank_a,
+                         const hcl_settings *b, uint32_t rank_b, char *text,
+                         size_t len);
 
 typedef struct hcl_mail {
     struct hcl_mail *next;
@@ -311,6 +323,9 @@ struct hcl_comm {
     pthread_mutex_t chan_lock;
     hcl_channel *channels;
 
+    pthread_mutex_t launch_lock; /* outermost; HcclAicpuKernelLaunch */
+    struct hcl_helper *helpers;
+
     uint32_t *scratch;           /* arrays that rank graph queries give */
     CommLink *links;
 };
@@ -342,6 +357,32 @@ HcclResult hcl_init_cluster(const char *path, uint32_t rank,
 
 /* Between HcclGroupStart and HcclGroupEnd of this thread. */
 bool hcl_group_active(void);
+
+/* ---- HcclAicpuKernelLaunch ---- */
+
+typedef struct hcl_launch {
+    HcclComm comm;
+    ThreadHandle thread;
+    aclrtStream user, unfold;
+    uint64_t seconds;
+    uint32_t arg_size;
+    char so[HCCL_KERNEL_SO_NAME_MAX_LEN];
+    char function[HCCL_KERNEL_FUNC_NAME_MAX_LEN];
+    uint8_t args[P2P_MAX_ARG_SIZE];
+} hcl_launch;
+
+HcclResult hcl_launch_run(const hcl_launch *l);
+/* Takes @l; it runs at the end of the group. */
+HcclResult hcl_group_launch(hcl_launch *l);
+void hcl_helpers_free(hcl_comm *c);
+/* The kernel by file and symbol name, from where kernel.c says. */
+HcclResult hcl_kernel_find(const char *so, const char *function,
+                           aclrtFuncHandle *handle);
+
+/* Of HcommExceptionInfo.header; the public sources give no number. */
+#define HCL_EXCEPTION_MAGIC     0x0f0f0f0fu
+/* Calls what HcommExceptionRegisterCallback has; hold no lock. */
+void hcl_exception_tell(const HcommExceptionInfo *info);
 
 /* ---- threads, channels ---- */
 

@@ -12,9 +12,10 @@
 /*
  * Inside a group, making and destroying communicators is only noted; the
  * outermost End runs all of it at the same time, one worker thread for each,
- * so that one thread may make a communicator on several devices.
+ * so that one thread may make a communicator on several devices. Kernels of
+ * operators are launched in their order then. A group has one or the other.
  */
-enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY };
+enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY, WORK_LAUNCH };
 
 typedef struct work {
     struct work *next;
@@ -27,6 +28,8 @@ typedef struct work {
     HcclCommConfig config;
     HcclComm *comm;
     HcclComm victim;
+    hcl_launch *launch;
+    aclrtContext context;        /* of a launch */
     HcclResult rc;
     char text[1024];
 } work;
@@ -39,13 +42,25 @@ bool hcl_group_active(void)
     return depth > 0;
 }
 
+static void work_free(work *w)
+{
+    free(w->launch);
+    free(w);
+}
+
 static HcclResult note(work *w)
 {
     w->device = a350_current_device();
-    if (w->device < 0) {
-        free(w);
+    if (w->device < 0 || aclrtGetCurrentContext(&w->context) != ACL_SUCCESS) {
+        work_free(w);
         return hcl_fail(HCCL_E_RUNTIME, "EI0003", "this thread has no current "
                         "device (aclrtSetDevice)");
+    }
+    if (first && (first->kind == WORK_LAUNCH) != (w->kind == WORK_LAUNCH)) {
+        work_free(w);
+        return hcl_fail(HCCL_E_NOT_SUPPORT, "EI0003", "a group either makes "
+                        "and destroys communicators or launches operators, "
+                        "not both");
     }
     if (last) {
         last->next = w;
@@ -79,6 +94,28 @@ HcclResult HcclGroupStart(void)
     return HCCL_SUCCESS;
 }
 
+/* Launches wait for nobody: one after the other, in this thread. */
+static void run_launches(void)
+{
+    aclrtContext before = NULL;
+    work *w;
+
+    aclrtGetCurrentContext(&before);
+    for (w = first; w; w = w->next) {
+        w->rc = hcl_acl(aclrtSetCurrentContext(w->context),
+                        "aclrtSetCurrentContext");
+        if (w->rc == HCCL_SUCCESS) {
+            w->rc = hcl_launch_run(w->launch);
+        }
+        if (w->rc != HCCL_SUCCESS) {
+            strncpy(w->text, a350_peek_error(), sizeof(w->text) - 1);
+        }
+    }
+    if (before) {
+        aclrtSetCurrentContext(before);
+    }
+}
+
 HcclResult HcclGroupEnd(void)
 {
     HcclResult rc = HCCL_SUCCESS;
@@ -91,7 +128,10 @@ HcclResult HcclGroupEnd(void)
     if (--depth) {
         return HCCL_SUCCESS;
     }
-    for (w = first; w; w = w->next) {
+    if (first && first->kind == WORK_LAUNCH) {
+        run_launches();
+    }
+    for (w = first; w && w->kind != WORK_LAUNCH; w = w->next) {
         w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
         w->started = !pthread_create(&w->thread, NULL, run, w);
     }
@@ -103,7 +143,7 @@ HcclResult HcclGroupEnd(void)
             rc = hcl_fail(w->rc, NULL, "%s", w->text);
         }
         first = w->next;
-        free(w);
+        work_free(w);
     }
     last = NULL;
     return rc;
@@ -116,6 +156,19 @@ HcclResult HcclGroupStatusGet(bool *isGroup)
     }
     *isGroup = depth > 0;
     return HCCL_SUCCESS;
+}
+
+HcclResult hcl_group_launch(hcl_launch *l)
+{
+    work *w = calloc(1, sizeof(*w));
+
+    if (!w) {
+        free(l);
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    w->kind = WORK_LAUNCH;
+    w->launch = l;
+    return note(w);
 }
 
 HcclResult HcclCommDestroy(HcclComm comm)
@@ -204,9 +257,35 @@ HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo,
 
 /* ---- all devices of a process ---- */
 
+/* Nobody goes to the meeting before all have their device. */
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    uint32_t missing;
+    bool failed;
+} gate;
+
+static bool gate_pass(gate *g, bool good)
+{
+    bool open;
+
+    pthread_mutex_lock(&g->lock);
+    g->failed |= !good;
+    if (--g->missing == 0) {
+        pthread_cond_broadcast(&g->cond);
+    }
+    while (g->missing) {
+        pthread_cond_wait(&g->cond, &g->lock);
+    }
+    open = !g->failed;
+    pthread_mutex_unlock(&g->lock);
+    return open;
+}
+
 typedef struct one {
     pthread_t thread;
     bool started;
+    gate *gate;
     int32_t device;
     uint32_t n, rank;
     const HcclRootInfo *info;
@@ -222,7 +301,9 @@ static void *init_one(void *opaque)
 
     HcclCommConfigInit(&config);
     o->rc = hcl_acl(aclrtSetDevice(o->device), "aclrtSetDevice");
-    if (o->rc == HCCL_SUCCESS) {
+    if (!gate_pass(o->gate, o->rc == HCCL_SUCCESS)) {
+        o->rc = o->rc == HCCL_SUCCESS ? HCCL_E_AGAIN : o->rc;
+    } else {
         o->rc = hcl_init_root_info(o->n, o->info, o->rank, &config, &o->comm,
                                    "HcclCommInitAll");
     }
@@ -254,17 +335,30 @@ static HcclResult run_all(one *all, uint32_t n)
 {
     HcclResult rc = HCCL_SUCCESS;
     uint32_t i;
+    gate g = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, n + 1,
+               false };
+    bool good = true;
 
     for (i = 0; i < n; i++) {
+        all[i].gate = &g;
         all[i].rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
         all[i].started = !pthread_create(&all[i].thread, NULL, init_one,
                                          &all[i]);
+        if (!all[i].started) {
+            good = false;
+            pthread_mutex_lock(&g.lock);
+            g.missing--;
+            pthread_mutex_unlock(&g.lock);
+        }
     }
+    gate_pass(&g, good);
     for (i = 0; i < n; i++) {
         if (all[i].started) {
             pthread_join(all[i].thread, NULL);
         }
-        if (all[i].rc != HCCL_SUCCESS && rc == HCCL_SUCCESS) {
+        /* AGAIN: it only waited for another, whose failure is told. */
+        if (all[i].rc != HCCL_SUCCESS && all[i].rc != HCCL_E_AGAIN &&
+            rc == HCCL_SUCCESS) {
             rc = hcl_fail(HCCL_E_INTERNAL, NULL, "HcclCommInitAll: device %d: "
                           "%s", all[i].device, all[i].text);
         }

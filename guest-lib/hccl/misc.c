@@ -279,16 +279,3 @@ uint64_t HcommGetProfilingSysCycleTime(void)
 {
     return hcl_now_ns();
 }
-
-int32_t HcommExceptionRegisterCallback(HcommExceptionCallback callback,
-                                       void *userData)
-{
-    return callback ? HCCL_SUCCESS
-                    : hcl_null("HcommExceptionRegisterCallback", "callback");
-}
-
-int32_t HcommExceptionUnregisterCallback(HcommExceptionCallback callback)
-{
-    return callback ? HCCL_SUCCESS
-                    : hcl_null("HcommExceptionUnregisterCallback", "callback");
-}

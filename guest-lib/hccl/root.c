@@ -102,46 +102,39 @@ static void root_fail(root *r, uint32_t code, const char *text)
     root_end(r);
 }
 
-/* The published number stands in front: "EI0005 text". */
-static bool settings_differ(const root *r, const hello *h, char *text,
-                            size_t len)
-{
-    const hcl_settings *a = &r->set, *b = &h->set;
-
-#define DIFFER(code, field, fmt)                                            \
-    do {                                                                    \
-        snprintf(text, len, code " communicator %s: " field                 \
-                 " differs between ranks: rank %u has " fmt ", rank %u has "\
-                 fmt, a->name, r->first_rank, VALUE(a), h->info.rank,       \
-                 VALUE(b));                                                 \
+#define FIELD(code, label, member, fmt)                                     \
+    if (a->member != b->member) {                                           \
+        snprintf(text, len, code " communicator %s: " label " differs "     \
+                 "between ranks: rank %u has " fmt ", rank %u has " fmt,    \
+                 a->name, rank_a, a->member, rank_b, b->member);            \
         return true;                                                        \
-    } while (0)
-#define VALUE(s) (s)->n_ranks
-    if (a->n_ranks != b->n_ranks) {
-        DIFFER("EI0005", "nRanks", "%u");
     }
-#undef VALUE
-#define VALUE(s) (s)->version
-    if (strcmp(a->version, b->version)) {
-        DIFFER("EI0008", "library version", "\"%s\"");
+#define TEXT(code, label, member)                                           \
+    if (strcmp(a->member, b->member)) {                                     \
+        snprintf(text, len, code " communicator %s: " label " differs "     \
+                 "between ranks: rank %u has \"%s\", rank %u has \"%s\"",   \
+                 a->name, rank_a, a->member, rank_b, b->member);            \
+        return true;                                                        \
     }
-#undef VALUE
-#define VALUE(s) (s)->name
-    if (strcmp(a->name, b->name)) {
-        DIFFER("EI0005", "hcclCommName", "\"%s\"");
-    }
-#undef VALUE
-#define VALUE(s) (s)->buffer_mib
-    if (a->buffer_mib != b->buffer_mib) {
-        DIFFER("EI0005", "hcclBufferSize (HCCL_BUFFSIZE)", "%u MiB");
-    }
-#undef VALUE
-#define VALUE(s) (s)->expansion
-    if (a->expansion != b->expansion) {
-        DIFFER("EI0005", "hcclOpExpansionMode (HCCL_OP_EXPANSION_MODE)", "%u");
-    }
-#undef VALUE
-#undef DIFFER
+
+/* Values that are not set are shown as 4294967295, what the user gave. */
+bool hcl_settings_differ(const hcl_settings *a, uint32_t rank_a,
+                         const hcl_settings *b, uint32_t rank_b, char *text,
+                         size_t len)
+{
+    FIELD("EI0005", "nRanks", n_ranks, "%u")
+    TEXT("EI0008", "library version", version)
+    TEXT("EI0005", "hcclCommName", name)
+    FIELD("EI0005", "hcclBufferSize (HCCL_BUFFSIZE)", buffer_mib, "%u MiB")
+    FIELD("EI0005", "hcclOpExpansionMode (HCCL_OP_EXPANSION_MODE)", expansion,
+          "%u")
+    FIELD("EI0005", "hcclChannelSqDepth", sq_depth, "%u")
+    FIELD("EI0005", "hcclQos", qos, "%u")
+    FIELD("EI0005", "hcclRdmaTrafficClass", traffic_class, "%u")
+    FIELD("EI0005", "hcclRdmaServiceLevel", service_level, "%u")
+    TEXT("EI0005", "hcclAlgo", algo)
+    FIELD("EI0005", "hcclAlgo (behind its first 63 characters)", algo_digest,
+          "digest 0x%x")
     return false;
 }
 
@@ -203,7 +196,8 @@ static int root_add(root *r, hcl_conn *conn, const hello *h)
     if (!r->n_ranks && root_first(r, h)) {
         return -1;
     }
-    if (settings_differ(r, h, text, sizeof(text)) ||
+    if (hcl_settings_differ(&r->set, r->first_rank, &h->set, rank, text,
+                            sizeof(text)) ||
         card_taken(r, h, text, sizeof(text))) {
         tell_failure(conn, HCCL_E_PARA, text);
         root_fail(r, HCCL_E_PARA, text);
@@ -236,6 +230,7 @@ int hcl_root_on_hello(hcl_conn *conn, const uint8_t *data, uint32_t len)
     memcpy(&h, data, sizeof(h));
     h.set.name[sizeof(h.set.name) - 1] = '\0';
     h.set.version[sizeof(h.set.version) - 1] = '\0';
+    h.set.algo[sizeof(h.set.algo) - 1] = '\0';
     h.info.ip[sizeof(h.info.ip) - 1] = '\0';
     pthread_mutex_lock(&lock);
     for (r = roots; r; r = r->next) {

@@ -70,6 +70,7 @@ static HcclResult check_members(const hcl_comm *c, const uint32_t *ids,
 static HcclResult compare(const hcl_comm *c, const hcl_settings *mine,
                           const hcl_mail *m)
 {
+    char text[512], number[8];
     hcl_settings o;
 
     if (m->len != sizeof(o)) {
@@ -77,17 +78,13 @@ static HcclResult compare(const hcl_comm *c, const hcl_settings *mine,
                         "%u", call, m->src);
     }
     memcpy(&o, m->data, sizeof(o));
-    if (o.n_ranks != mine->n_ranks) {
-        return hcl_fail(HCCL_E_PARA, "EI0005", "%s: rankNum differs between "
-                        "ranks of %s: rank %u has %u, rank %u has %u", call,
-                        mine->name, c->rank, mine->n_ranks, m->src,
-                        o.n_ranks);
-    }
-    if (o.buffer_mib != mine->buffer_mib) {
-        return hcl_fail(HCCL_E_PARA, "EI0005", "%s: hcclBufferSize differs "
-                        "between ranks of %s: rank %u has %u MiB, rank %u has "
-                        "%u MiB", call, mine->name, c->rank, mine->buffer_mib,
-                        m->src, o.buffer_mib);
+    o.name[sizeof(o.name) - 1] = '\0';
+    o.version[sizeof(o.version) - 1] = '\0';
+    o.algo[sizeof(o.algo) - 1] = '\0';
+    if (hcl_settings_differ(mine, c->rank, &o, m->src, text, sizeof(text))) {
+        snprintf(number, sizeof(number), "%.6s", text);
+        return hcl_fail(HCCL_E_PARA, number, "%s (ranks of %s): %s", call,
+                        c->name, text + 7);
     }
     return HCCL_SUCCESS;
 }

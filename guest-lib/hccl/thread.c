@@ -227,7 +227,55 @@ static void notify_text(hcl_thread *t, char *buf, size_t len)
     pthread_mutex_unlock(&c->lock);
 }
 
-static void report(hcl_thread *t)
+/* The channel whose jetty is @jetty, or whose notify is @notify. */
+static uint64_t channel_of(hcl_comm *c, uint32_t jetty, uint32_t notify)
+{
+    uint64_t handle = 0;
+    const hcl_channel *ch;
+
+    pthread_mutex_lock(&c->lock);
+    for (ch = c->channels; ch && !handle; ch = ch->next) {
+        if (ch->jetty.id == jetty ||
+            (notify != A350_ID_NONE && notify >= ch->notify_first &&
+             notify - ch->notify_first < ch->notify_num)) {
+            handle = ch->device;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return handle;
+}
+
+/*
+ * What callbacks get. The channel is named when the card's latch is about
+ * this task: it has the jetty or the notify.
+ */
+static void describe(hcl_thread *t, const a350_sq_error *e,
+                     HcommExceptionInfo *info)
+{
+    a350_first_error fe;
+
+    memset(info, 0, sizeof(*info));
+    info->header.version = 1;
+    info->header.magicWord = HCL_EXCEPTION_MAGIC;
+    info->header.size = sizeof(*info);
+    info->thread = t->device;
+    info->taskId = e->task;
+    info->expandInfo.type = e->sqe_type == A350_SQE_UBDMA
+                            ? HCOMM_EXCEPTION_EXPAND_URMA
+                            : HCOMM_EXCEPTION_EXPAND_STARS;
+    info->expandInfo.stars.starsErrcode = e->status;
+    info->expandInfo.stars.sqeType = e->sqe_type;
+    info->expandInfo.stars.statusMerged = e->bits;
+    if (t->comm && !a350_first_error_get(t->card, &fe) &&
+        fe.kind != A350_EK_NONE && fe.sq_id == a350_sq_id(t->sq)) {
+        info->channel = channel_of(t->comm, e->sqe_type == A350_SQE_UBDMA
+                                   ? fe.jetty_id : A350_ID_NONE,
+                                   fe.notify_id);
+    }
+}
+
+/* False: there is nothing to tell. Under the lock. */
+static bool report(hcl_thread *t, HcommExceptionInfo *info)
 {
     const hcl_env *env;
     char why[640], which[128], text[1024];
@@ -236,21 +284,23 @@ static void report(hcl_thread *t)
     aclError code;
 
     if (!a350_sq_last_error(t->sq, &e)) {
-        return;
+        return false;
     }
+    describe(t, &e, info);
     notify_text(t, which, sizeof(which));    /* explaining clears the latch */
     code = a350_explain_error(t->sq, &e, why, sizeof(why));
     if (code == ACL_ERROR_RT_TASK_TIMEOUT) {
         /* That code is for the host's own waits: env-and-errors.md §4. */
         code = ACL_ERROR_RT_TS_ERROR;
     }
+    info->retCode = (uint32_t)code;
     snprintf(text, sizeof(text), "%s: %s%srank %d, thread %u: task %u: %s%s",
              published(&e), c ? c->name : "", c ? ": " : "",
              c ? (int)c->rank : -1, t->index, e.task, why, which);
     hcl_log(3, "%s%s", c && c->first_error[0] ? "(after the first error) " : "",
             text);
     if (!c) {
-        return;
+        return true;
     }
     if (!c->first_error[0]) {
         snprintf(c->first_error, sizeof(c->first_error), "%.511s", text);
@@ -259,12 +309,15 @@ static void report(hcl_thread *t)
     if (hcl_env_get(&env) == HCCL_SUCCESS && env->task_exception) {
         fail_streams(c, code, c->first_error);
     }
+    return true;
 }
 
 static void *fail_worker(void *unused)
 {
+    HcommExceptionInfo info;
     hcl_thread *t;
     uint64_t handle;
+    bool told;
 
     (void)unused;
     for (;;) {
@@ -276,10 +329,11 @@ static void *fail_worker(void *unused)
         pthread_mutex_unlock(&fail_lock);
         pthread_mutex_lock(&life);
         t = hcl_handle_get(handle, HCL_THREAD);
-        if (t && t->sq) {
-            report(t);
-        }
+        told = t && t->sq && report(t, &info);
         pthread_mutex_unlock(&life);
+        if (told) {
+            hcl_exception_tell(&info);
+        }
     }
     return NULL;
 }

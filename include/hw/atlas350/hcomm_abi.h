@@ -147,6 +147,19 @@ typedef struct a350_comm_attach {
 } a350_comm_attach;
 
 /*
+ * What brackets a kernel of HcclAicpuKernelLaunch (hccl-control-plane.md
+ * §4.5), kernels of the same library: a wait of @thread for its own notify
+ * @index, and a record of notify @index of @target on @thread.
+ */
+#define A350_HCOMM_STEP_WAIT        "a350_hcomm_step_wait"
+#define A350_HCOMM_STEP_RECORD      "a350_hcomm_step_record"
+typedef struct a350_thread_step {
+    uint64_t thread, target;     /* handles as the device knows them */
+    uint32_t index, reserved;
+} a350_thread_step;
+A350_STATIC_ASSERT(sizeof(a350_thread_step) == 24);
+
+/*
  * Called by the firmware on the core that is about to enter a kernel, if the
  * library is loaded: ends what an earlier kernel left behind on this core
  * (batch mode, locks).
