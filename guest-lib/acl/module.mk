@@ -11,7 +11,7 @@ ACL_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -pthread -I$(S)/include \
 
 $(ACL_OBJ): $(B)/guest-lib/%.o: $(S)/guest-lib/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ACL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(ACL_CFLAGS) -MMD -MP -MT $@ -c -o $@ $<
 -include $(ACL_OBJ:.o=.d)
 
 $(PREFIX)/lib64/libacl_rt.so: $(ACL_OBJ)

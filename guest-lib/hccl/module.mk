@@ -16,7 +16,7 @@ HCCL_OBJ := $(HCCL_SRC:$(S)/%.c=$(B)/obj/%.o)
 
 $(HCOMM_OBJ) $(HCCL_OBJ): $(B)/obj/%.o: $(S)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(HCL_CFLAGS) -c -o $@ $<
+	$(CC) $(HCL_CFLAGS) -MT $@ -c -o $@ $<
 
 # The libraries find each other without LD_LIBRARY_PATH, also at link time.
 HCL_LINK := -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -Wl,--no-as-needed \
