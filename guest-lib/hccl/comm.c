@@ -230,6 +230,7 @@ HcclResult hcl_comm_destroy(HcclComm comm)
 /* A device that is reset takes its communicators with it. */
 static void device_reset(void *opaque, int32_t device)
 {
+    a350_card *card = a350_device_card(device);
     hcl_comm *c;
 
     (void)opaque;
@@ -245,17 +246,26 @@ static void device_reset(void *opaque, int32_t device)
         }
         pthread_mutex_unlock(&lock);
         if (!c) {
-            return;
+            break;
         }
         hcl_log(2, "communicator %s (rank %u) was not destroyed before its "
                 "device %d was reset", c->name, c->rank, device);
         comm_free(c);
+    }
+    if (card) {
+        hcl_endpoints_left(card, device);
+        hcl_threads_left(card, device);
     }
 }
 
 static void register_reset(void)
 {
     a350_on_device_reset(device_reset, NULL);
+}
+
+void hcl_watch_resets(void)
+{
+    pthread_once(&reset_once, register_reset);
 }
 
 /* ---- configuration ---- */
@@ -483,7 +493,7 @@ HcclResult hcl_comm_create(const char *name, bool world, hcl_comm *parent,
         free(table);
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
-    pthread_once(&reset_once, register_reset);
+    hcl_watch_resets();
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->chan_lock, NULL);
     pthread_mutex_init(&c->launch_lock, NULL);

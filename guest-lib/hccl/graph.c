@@ -250,6 +250,15 @@ HcclResult HcclRankGraphGetEndpointDesc(HcclComm comm, uint32_t layer,
     LEAVE
 }
 
+/*
+ * Ports that an end point gangs, spec/hw/pci.md §9: two cards are joined by a
+ * bridge of four, in a mesh each pair has one.
+ */
+static uint32_t ports(const hcl_comm *c)
+{
+    return a350_card_id(c->card)->mainboard_id == 0x6a ? 4 : 1;
+}
+
 HcclResult HcclRankGraphGetEndpointInfo(HcclComm comm, uint32_t rankId,
                                         const EndpointDesc *endpointDesc,
                                         EndpointAttr endpointAttr,
@@ -277,8 +286,8 @@ HcclResult HcclRankGraphGetEndpointInfo(HcclComm comm, uint32_t rankId,
                      (int)endpointAttr);
     }
     if (rc == HCCL_SUCCESS) {
-        /* One port of one die, on the device. */
-        value = endpointAttr == ENDPOINT_ATTR_BW_COEFF ? 1 : 0;
+        /* Ports of die 0, on the device. */
+        value = endpointAttr == ENDPOINT_ATTR_BW_COEFF ? ports(c) : 0;
         memcpy(info, &value, sizeof(value));
     }
     LEAVE

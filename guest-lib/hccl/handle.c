@@ -83,6 +83,26 @@ void *hcl_handle_get(uint64_t handle, enum hcl_kind kind)
     return object;
 }
 
+void *hcl_handle_find(enum hcl_kind kind,
+                      bool (*match)(const void *object, const void *arg),
+                      const void *arg)
+{
+    void *object = NULL;
+    const entry *e;
+    unsigned i;
+
+    pthread_rwlock_rdlock(&lock);
+    for (i = 0; i < BUCKETS && !object; i++) {
+        for (e = bucket[i]; e && !object; e = e->next) {
+            if (e->kind == kind && match(e->object, arg)) {
+                object = e->object;
+            }
+        }
+    }
+    pthread_rwlock_unlock(&lock);
+    return object;
+}
+
 void hcl_handle_drop(uint64_t handle)
 {
     entry **p;

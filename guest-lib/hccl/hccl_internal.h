@@ -121,6 +121,19 @@ uint64_t hcl_handle_new(enum hcl_kind kind, void *object);
 int hcl_handle_add(uint64_t handle, enum hcl_kind kind, void *object);
 void *hcl_handle_get(uint64_t handle, enum hcl_kind kind);
 void hcl_handle_drop(uint64_t handle);
+/* Any object of @kind that matches, or NULL. */
+void *hcl_handle_find(enum hcl_kind kind,
+                      bool (*match)(const void *object, const void *arg),
+                      const void *arg);
+
+/*
+ * A device that is reset takes all that was made on it along; what was not
+ * destroyed is told in the log. Called before the first thing is made.
+ */
+void hcl_watch_resets(void);
+/* Threads and endpoints without a communicator on @card. */
+void hcl_threads_left(a350_card *card, int32_t device);
+void hcl_endpoints_left(a350_card *card, int32_t device);
 
 /* ---- talking to other ranks ---- */
 

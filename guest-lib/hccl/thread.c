@@ -954,6 +954,28 @@ HcclResult HcclGetNotifyNumInThread(HcclComm comm, ThreadHandle thread,
 
 /* ---- without a communicator ---- */
 
+static bool lone_on(const void *object, const void *card)
+{
+    const hcl_thread *t = object;
+
+    return !t->comm && t->card == card;
+}
+
+void hcl_threads_left(a350_card *card, int32_t device)
+{
+    unsigned n = 0;
+    hcl_thread *t;
+
+    while ((t = hcl_handle_find(HCL_THREAD, lone_on, card))) {
+        hcl_thread_free(t);
+        n++;
+    }
+    if (n) {
+        hcl_log(2, "%u threads of HcommThreadAlloc were not freed before their "
+                "device %d was reset", n, device);
+    }
+}
+
 HcommResult HcommThreadAlloc(CommEngine engine, uint32_t threadNum,
                              const uint32_t *notifyNumPerThread,
                              ThreadHandle *threads)
@@ -983,6 +1005,7 @@ HcommResult HcommThreadAlloc(CommEngine engine, uint32_t threadNum,
         return hcl_fail(HCCL_E_RUNTIME, "EI0003", "%s: this thread has no "
                         "current device (aclrtSetDevice)", call);
     }
+    hcl_watch_resets();
     for (i = 0; i < threadNum; i++) {
         rc = is_device(engine)
              ? hcl_thread_new_device(card, NULL, engine, i,

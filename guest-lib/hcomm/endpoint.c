@@ -225,6 +225,7 @@ HcommResult HcommEndpointCreate(const EndpointDesc *desc,
         free(e);
         return rc != HCCL_SUCCESS ? rc : HCCL_E_MEMORY;
     }
+    hcl_watch_resets();
     e->card = card;
     a350_card_ref(card);
     pthread_mutex_init(&e->lock, NULL);
@@ -233,21 +234,11 @@ HcommResult HcommEndpointCreate(const EndpointDesc *desc,
     return HCCL_SUCCESS;
 }
 
-HcommResult HcommEndpointDestroy(EndpointHandle endpointHandle)
+static void endpoint_free(endpoint *e)
 {
-    static const char call[] = "HcommEndpointDestroy";
-    HcclResult rc;
-    endpoint *e = get_endpoint(call, endpointHandle, &rc);
     exported *x;
     hcl_mem *m;
 
-    if (!e) {
-        return rc;
-    }
-    if (e->channels) {
-        return hcl_fail(HCCL_E_AGAIN, NULL, "%s: the endpoint has %u channels;"
-                        " destroy them first", call, e->channels);
-    }
     hcl_handle_drop(e->handle);
     while ((m = e->mems)) {
         e->mems = m->next;
@@ -265,6 +256,22 @@ HcommResult HcommEndpointDestroy(EndpointHandle endpointHandle)
     a350_card_close(e->card);
     pthread_mutex_destroy(&e->lock);
     free(e);
+}
+
+HcommResult HcommEndpointDestroy(EndpointHandle endpointHandle)
+{
+    static const char call[] = "HcommEndpointDestroy";
+    HcclResult rc;
+    endpoint *e = get_endpoint(call, endpointHandle, &rc);
+
+    if (!e) {
+        return rc;
+    }
+    if (e->channels) {
+        return hcl_fail(HCCL_E_AGAIN, NULL, "%s: the endpoint has %u channels;"
+                        " destroy them first", call, e->channels);
+    }
+    endpoint_free(e);
     return HCCL_SUCCESS;
 }
 
@@ -965,4 +972,38 @@ HcommResult HcommChannelDestroy(const ChannelHandle *channels,
         link_free(l);
     }
     return HCCL_SUCCESS;
+}
+
+/* ---- a device that is reset ---- */
+
+static bool link_on(const void *object, const void *card)
+{
+    const hcl_channel *ch = object;
+
+    return !ch->comm && ch->card == card;
+}
+
+static bool endpoint_on(const void *object, const void *card)
+{
+    return ((const endpoint *)object)->card == card;
+}
+
+void hcl_endpoints_left(a350_card *card, int32_t device)
+{
+    unsigned channels = 0, n = 0;
+    hcl_channel *ch;
+    endpoint *e;
+
+    while ((ch = hcl_handle_find(HCL_CHANNEL, link_on, card))) {
+        link_free((link_t *)ch);
+        channels++;
+    }
+    while ((e = hcl_handle_find(HCL_ENDPOINT, endpoint_on, card))) {
+        endpoint_free(e);
+        n++;
+    }
+    if (n) {
+        hcl_log(2, "%u endpoints with %u channels were not destroyed before "
+                "their device %d was reset", n, channels, device);
+    }
 }

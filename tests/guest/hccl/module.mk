@@ -16,6 +16,38 @@ $(B)/samples/hccl-errors: $(S)/tests/guest/hccl/hccl-errors.cc \
 
 GUEST_BINARIES += $(B)/samples/hccl-errors
 
+# Programs with the kernel of ctrl_kernel.cc, all in one place.
+CTRL_O := $(B)/tests/guest/hccl
+CTRL_PROGRAMS := $(patsubst %.cc,%,$(notdir \
+    $(filter-out %/hccl-errors.cc,$(wildcard $(S)/tests/guest/hccl/hccl-*.cc))))
+
+$(CTRL_O)/hccl-%: $(S)/tests/guest/hccl/hccl-%.cc \
+    $(wildcard $(S)/tests/guest/hccl/*.h) $(S)/samples/common/sample.h \
+    $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so | sdk-headers
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -std=c++14 -I$(PREFIX)/include \
+	    -I$(PREFIX)/include/hccl -I$(PREFIX)/pkg_inc \
+	    -I$(PREFIX)/pkg_inc/hccl -o $@ $< -L$(PREFIX)/lib64 \
+	    -Wl,-rpath-link,$(PREFIX)/lib64 \
+	    -Wl,-rpath,'$$ORIGIN/../../../sdk/lib64' \
+	    -lhccl -lhcomm -lacl_rt -lpthread
+
+$(CTRL_O)/libctrl_kernel.so: $(S)/tests/guest/hccl/ctrl_kernel.cc \
+    $(S)/tests/guest/hccl/ctrl_param.h \
+    $(PREFIX)/lib64/device/lib64/libccl_kernel.so | sdk-headers
+	@mkdir -p $(@D)
+	$(RVCXX) -O2 -g -Wall -Wextra -Werror -std=c++14 -fPIC -shared \
+	    -I$(PREFIX)/include -I$(PREFIX)/include/hccl -o $@ $< \
+	    -L$(PREFIX)/lib64/device/lib64 -lccl_kernel
+
+$(CTRL_O)/libctrl_kernel.json: $(S)/tests/guest/hccl/libctrl_kernel.json
+	@mkdir -p $(@D)
+	cp $< $@
+
+CTRL_FILES := $(addprefix $(CTRL_O)/,$(CTRL_PROGRAMS) libctrl_kernel.so \
+              libctrl_kernel.json)
+GUEST_BINARIES += $(CTRL_FILES)
+
 # The operator package, built by its own Makefile against the SDK.
 OPS_DIR := $(S)/samples/custom_ops
 $(B)/samples/custom_ops/custom_ops_test: \

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the control plane's test programs hand to their kernel. */
+#ifndef CTRL_PARAM_H
+#define CTRL_PARAM_H
+
+#include <stdint.h>
+
+enum CtrlOp {
+    CTRL_SEND = 1,               /* src to dst of the peer, with a notify */
+    CTRL_RECV = 2,               /* wait for it */
+    CTRL_READ = 3,               /* src of the peer to dst */
+    CTRL_SYM_SEND = 4,           /* as SEND; dst is an offset in window win */
+    CTRL_RECORD = 5,             /* the peer's notify */
+    CTRL_COPY = 6                /* on this card */
+};
+
+struct CtrlStep {
+    uint32_t op, notify;
+    uint64_t channel, dst, src, size;
+    uint64_t win;
+    uint32_t peer, seconds;      /* limit of a wait, 0: 60 */
+};
+
+struct CtrlParam {
+    uint64_t thread, host;       /* host 0: nobody waits */
+    uint32_t num, reserved;
+    CtrlStep step[24];
+};
+
+#endif /* CTRL_PARAM_H */
