@@ -104,11 +104,13 @@ static HcclResult check_desc(const hcl_comm *c, const char *call,
                        d->remoteRank, c->n_ranks, c->rank);
     }
     if (d->notifyNum > HCL_CHANNEL_NOTIFY_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "notifyNum", "0 to 64", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "notifyNum",
+                       "0 to " HCL_TEXT(HCL_CHANNEL_NOTIFY_MAX), "%u",
                        d->notifyNum);
     }
     if (d->memHandleNum > HCL_MEMS_MAX && d->memHandles) {
-        return hcl_bad(HCCL_E_PARA, call, "memHandleNum", "0 to 256", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "memHandleNum",
+                       "0 to " HCL_TEXT(HCL_MEMS_MAX), "%u",
                        d->memHandleNum);
     }
     if (d->channelProtocol != COMM_PROTOCOL_UB_CTP) {
@@ -135,7 +137,8 @@ static HcclResult check_call(const char *call, CommEngine engine,
         return hcl_null(call, descs ? "channels" : "channelDescs");
     }
     if (num == 0 || num > HCL_CHANNELS_CALL_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "channelNum", "1 to 1048576", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "channelNum",
+                       "1 to " HCL_TEXT(HCL_CHANNELS_CALL_MAX), "%u",
                        num);
     }
     if (engine < COMM_ENGINE_CPU || engine > COMM_ENGINE_CCU) {
@@ -227,10 +230,11 @@ static HcclResult never_came(hcl_comm *c, const hcl_channel *ch)
                         other);
     }
     return hcl_fail(HCCL_E_TIMEOUT, "EI0006", "channel to rank %u (%s:%u, "
-                    "process %u, card %u) of communicator %s: the peer did "
+                    "process %u%s, card %u) of communicator %s: the peer did "
                     "not call HcclChannelAcquire within %u s "
                     "(HCCL_CONNECT_TIMEOUT)", ch->peer, p->ip, p->port, p->pid,
-                    p->card_index, c->name, hcl_connect_limit());
+                    hcl_peer_state(p), p->card_index, c->name,
+                    hcl_connect_limit());
 }
 
 /* Where the operators' arguments differ: they are the caller's own bytes. */

@@ -261,7 +261,7 @@ static HcclResult read_table(table *t)
     }
     rc = number(t, t->root, "rank_count", HCL_RANKS_MAX, true, &n);
     if (rc == HCCL_SUCCESS && n == 0) {
-        rc = wrong(t, "rank_count", "1 to 65536", "0");
+        rc = wrong(t, "rank_count", "1 to " HCL_TEXT(HCL_RANKS_MAX), "0");
     }
     t->n = n;
     return rc == HCCL_SUCCESS ? read_ranks(t) : rc;

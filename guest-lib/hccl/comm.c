@@ -600,7 +600,8 @@ HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
         return hcl_null(call, !info ? "rootInfo" : !comm ? "comm" : "config");
     }
     if (n_ranks == 0 || n_ranks > HCL_RANKS_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "nRanks", "1 to 65536", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "nRanks",
+                       "1 to " HCL_TEXT(HCL_RANKS_MAX), "%u",
                        n_ranks);
     }
     if (rank >= n_ranks) {
@@ -776,7 +777,8 @@ HcclResult HcclCommRegCommStateCallback(const char *regName,
     }
     if (strlen(regName) > HCL_REGNAME_MAX || !*regName) {
         return hcl_bad(HCCL_E_PARA, "HcclCommRegCommStateCallback", "regName",
-                       "1 to 160 characters", "%zu characters",
+                       "1 to " HCL_TEXT(HCL_REGNAME_MAX) " characters",
+                       "%zu characters",
                        strlen(regName));
     }
     pthread_mutex_lock(&lock);

@@ -9,8 +9,9 @@
  * HCCL_E_AGAIN.
  *
  * Locks, in this order: hcl_comm.launch_lock, hcl_comm.chan_lock,
- * hcl_comm.lock, the table's and the mailboxes' own (leaves). chan_lock may be held for minutes, the others
- * never across anything that waits for another rank.
+ * hcl_comm.lock, the table's and the mailboxes' own (leaves). chan_lock may be
+ * held for minutes, the others never across anything that waits for another
+ * rank.
  */
 #ifndef HCCL_INTERNAL_H
 #define HCCL_INTERNAL_H
@@ -49,19 +50,23 @@ typedef struct hcl_comm hcl_comm;
 
 /* ---- limits: one table, docs/hccl.rst shows it ---- */
 
-#define HCL_RANKS_MAX           65536u
-#define HCL_THREADS_MAX         200u     /* in a communicator */
-#define HCL_NOTIFIES_MAX        65536u   /* of threads, in a communicator */
-#define HCL_THREAD_NOTIFY_MAX   65535u   /* argument of one thread */
-#define HCL_DED_NOTIFY_MAX      64u
-#define HCL_EXPORT_MAX          40u
-#define HCL_CHANNELS_CALL_MAX   1048576u
-#define HCL_CHANNEL_NOTIFY_MAX  64u
-#define HCL_MEMS_MAX            256u     /* a channel gives to its peer */
-#define HCL_EXCHANGE_MAX        65536u   /* bytes of exchange info */
-#define HCL_DEVICES_MAX         65u
-#define HCL_ALLOC_THREADS_MAX   1000u    /* HcommThreadAlloc */
-#define HCL_REGNAME_MAX         160u
+#define HCL_RANKS_MAX           65536
+#define HCL_THREADS_MAX         200     /* in a communicator */
+#define HCL_NOTIFIES_MAX        65536   /* of threads, in a communicator */
+#define HCL_THREAD_NOTIFY_MAX   65535   /* argument of one thread */
+#define HCL_DED_NOTIFY_MAX      64
+#define HCL_EXPORT_MAX          40
+#define HCL_CHANNELS_CALL_MAX   1048576
+#define HCL_CHANNEL_NOTIFY_MAX  64
+#define HCL_MEMS_MAX            256     /* a channel gives to its peer */
+#define HCL_EXCHANGE_MAX        65536   /* bytes of exchange info */
+#define HCL_DEVICES_MAX         65
+#define HCL_ALLOC_THREADS_MAX   1000    /* HcommThreadAlloc */
+#define HCL_REGNAME_MAX         160
+
+/* A limit as text, so that messages say what the table says. */
+#define HCL_TEXT_(x)            #x
+#define HCL_TEXT(x)             HCL_TEXT_(x)
 
 /* ---- errors ---- */
 
@@ -219,6 +224,8 @@ HcclResult hcl_mail_send(const hcl_rank_info *to, uint32_t from,
 /* Takes the message of @src with @key out of the box; NULL: deadline. */
 hcl_mail *hcl_mail_take(hcl_box *box, uint32_t src, uint32_t kind,
                         const char *key, uint64_t deadline);
+/* For a rank that did not come: ", which has ended" or ", which runs". */
+const char *hcl_peer_state(const hcl_rank_info *peer);
 /* Key of any other message of @src and @kind, for explanations. */
 bool hcl_mail_other(hcl_box *box, uint32_t src, uint32_t kind,
                     char key[HCL_KEY]);

@@ -316,7 +316,8 @@ static HcclResult check_devices(uint32_t n, const int32_t *devices)
     uint32_t i, k;
 
     if (n == 0 || n > HCL_DEVICES_MAX) {
-        return hcl_bad(HCCL_E_PARA, "HcclCommInitAll", "ndev", "1 to 65",
+        return hcl_bad(HCCL_E_PARA, "HcclCommInitAll", "ndev",
+                       "1 to " HCL_TEXT(HCL_DEVICES_MAX),
                        "%u", n);
     }
     for (i = 0; i < n; i++) {

@@ -280,6 +280,19 @@ hcl_mail *hcl_mail_take(hcl_box *box, uint32_t src, uint32_t kind,
     return m;
 }
 
+const char *hcl_peer_state(const hcl_rank_info *peer)
+{
+    int err = 0, fd = hcl_net_connect(peer->ip, peer->port,
+                                      hcl_now_ns() + 1000000000ull, &err);
+
+    if (fd >= 0) {
+        close(fd);
+        return ", which runs";
+    }
+    return err == ECONNREFUSED ? ", which has ended"
+                               : ", which does not answer";
+}
+
 bool hcl_mail_other(hcl_box *box, uint32_t src, uint32_t kind,
                     char key[HCL_KEY])
 {

@@ -499,7 +499,8 @@ HcclResult HcclCommAddExchangeInfo(HcclComm comm, const void *info,
     if (!info) {
         rc = hcl_null(call, "info");
     } else if (length == 0 || length > HCL_EXCHANGE_MAX - c->exchange_len) {
-        rc = hcl_bad(HCCL_E_PARA, call, "length", "1 to 65536 bytes in all",
+        rc = hcl_bad(HCCL_E_PARA, call, "length",
+                     "1 to " HCL_TEXT(HCL_EXCHANGE_MAX) " bytes in all",
                      "%u after %u", length, c->exchange_len);
     } else if (!(p = realloc(c->exchange, c->exchange_len + length))) {
         rc = hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");

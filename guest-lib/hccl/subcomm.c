@@ -111,9 +111,11 @@ static HcclResult meet(hcl_comm *c, const uint32_t *ids, uint32_t n,
         }
         m = hcl_mail_take(c->box, ids[i], HCL_MAIL_SUBCOMM, key, deadline);
         if (!m) {
-            rc = hcl_fail(HCCL_E_TIMEOUT, "EI0015", "%s: rank %u of %s did "
-                          "not come to %s within %u s", call, ids[i], c->name,
-                          set->name, hcl_connect_limit());
+            rc = hcl_fail(HCCL_E_TIMEOUT, "EI0015", "%s: rank %u of %s "
+                          "(process %u%s) did not come to %s within %u s",
+                          call, ids[i], c->name, c->table[ids[i]].pid,
+                          hcl_peer_state(&c->table[ids[i]]), set->name,
+                          hcl_connect_limit());
         } else {
             rc = compare(c, set, m);
         }

@@ -134,8 +134,10 @@ static HcclResult agree(hcl_comm *c, const char *call, uint64_t size,
         m = hcl_mail_take(c->box, i, HCL_MAIL_SYMWIN, key, deadline);
         if (!m || m->len != sizeof(other)) {
             rc = hcl_fail(HCCL_E_TIMEOUT, "EI0006", "%s: rank %u of "
-                          "communicator %s did not register its window within "
-                          "%u s", call, i, c->name, hcl_connect_limit());
+                          "communicator %s (process %u%s) did not register "
+                          "its window within %u s", call, i, c->name,
+                          c->table[i].pid, hcl_peer_state(&c->table[i]),
+                          hcl_connect_limit());
         } else {
             memcpy(&other, m->data, sizeof(other));
             if (other != size) {

@@ -674,7 +674,8 @@ static HcclResult thread_acquire(HcclComm comm, const char *call,
     } else if (num == 0) {
         rc = hcl_bad(HCCL_E_PARA, call, "threadNum", "1 or more", "0");
     } else if (notifies > HCL_THREAD_NOTIFY_MAX) {
-        rc = hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread", "0 to 65535",
+        rc = hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread",
+                     "0 to " HCL_TEXT(HCL_THREAD_NOTIFY_MAX),
                      "%u", notifies);
     } else if (num > HCL_THREADS_MAX) {
         rc = quota(c, call, num, 0);
@@ -779,7 +780,8 @@ HcclResult HcclThreadAcquireWithStream(HcclComm comm, CommEngine engine,
         rc = hcl_bad(HCCL_E_PARA, call, "engine", "CPU 0, CPU_TS 1 or CCU 5",
                      "%d (%s)", (int)engine, hcl_engine_name(engine));
     } else if (notifyNum > HCL_THREAD_NOTIFY_MAX) {
-        rc = hcl_bad(HCCL_E_PARA, call, "notifyNum", "0 to 65535", "%u",
+        rc = hcl_bad(HCCL_E_PARA, call, "notifyNum",
+                     "0 to " HCL_TEXT(HCL_THREAD_NOTIFY_MAX), "%u",
                      notifyNum);
     } else {
         pthread_mutex_lock(&c->lock);
@@ -813,7 +815,8 @@ HcclResult HcclDedicatedThreadAcquire(HcclComm comm,
                type > HCCL_DED_THREAD_TYPE_AICPU_ORDER_LAUNCH_DEVICE) {
         rc = hcl_bad(HCCL_E_PARA, call, "type", "0 to 5", "%d", (int)type);
     } else if (notifyNumPerThread > HCL_DED_NOTIFY_MAX) {
-        rc = hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread", "0 to 64", "%u",
+        rc = hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread",
+                     "0 to " HCL_TEXT(HCL_DED_NOTIFY_MAX), "%u",
                      notifyNumPerThread);
     } else if (type != HCCL_DED_THREAD_TYPE_AICPU_LAUNCH) {
         *thread = 0;             /* launches need no common order here */
@@ -871,7 +874,8 @@ HcclResult HcclThreadExportToCommEngine(HcclComm comm, uint32_t threadNum,
     if (!threads || !exportedThreads) {
         rc = hcl_null(call, threads ? "exportedThreads" : "threads");
     } else if (threadNum == 0 || threadNum > HCL_EXPORT_MAX) {
-        rc = hcl_bad(HCCL_E_PARA, call, "threadNum", "1 to 40", "%u",
+        rc = hcl_bad(HCCL_E_PARA, call, "threadNum",
+                     "1 to " HCL_TEXT(HCL_EXPORT_MAX), "%u",
                      threadNum);
     } else if (dstCommEngine < COMM_ENGINE_CPU ||
                dstCommEngine > COMM_ENGINE_CCU ||
@@ -994,11 +998,13 @@ HcommResult HcommThreadAlloc(CommEngine engine, uint32_t threadNum,
                        (int)engine);
     }
     if (threadNum == 0 || threadNum > HCL_ALLOC_THREADS_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "threadNum", "1 to 1000", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "threadNum",
+                       "1 to " HCL_TEXT(HCL_ALLOC_THREADS_MAX), "%u",
                        threadNum);
     }
     if (notifyNumPerThread[0] > HCL_DED_NOTIFY_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread", "0 to 64",
+        return hcl_bad(HCCL_E_PARA, call, "notifyNumPerThread",
+                       "0 to " HCL_TEXT(HCL_DED_NOTIFY_MAX),
                        "%u", notifyNumPerThread[0]);
     }
     if (!card) {

@@ -589,7 +589,8 @@ static HcclResult take_mems(const char *call, endpoint *e, link_t *l,
         return hcl_null(call, "memHandles");
     }
     if (!d->exchangeAllMems && d->memHandleNum > HCL_MEMS_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "memHandleNum", "0 to 256", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "memHandleNum",
+                       "0 to " HCL_TEXT(HCL_MEMS_MAX), "%u",
                        d->memHandleNum);
     }
     for (m = e->mems; m; m = m->next) {
@@ -688,7 +689,8 @@ static HcclResult check_desc(const char *call, const HcommChannelDesc *d)
                        d->header.magicWord);
     }
     if (d->notifyNum > HCL_CHANNEL_NOTIFY_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "notifyNum", "0 to 64", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "notifyNum",
+                       "0 to " HCL_TEXT(HCL_CHANNEL_NOTIFY_MAX), "%u",
                        d->notifyNum);
     }
     if (d->channelName &&
@@ -722,7 +724,8 @@ HcommResult HcommChannelCreate(EndpointHandle endpointHandle,
         return hcl_null(call, channelDescs ? "channels" : "channelDescs");
     }
     if (channelNum == 0 || channelNum > HCL_CHANNELS_CALL_MAX) {
-        return hcl_bad(HCCL_E_PARA, call, "channelNum", "1 to 1048576", "%u",
+        return hcl_bad(HCCL_E_PARA, call, "channelNum",
+                       "1 to " HCL_TEXT(HCL_CHANNELS_CALL_MAX), "%u",
                        channelNum);
     }
     if (engine != COMM_ENGINE_AICPU && engine != COMM_ENGINE_AICPU_TS) {
