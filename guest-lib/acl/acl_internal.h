@@ -46,6 +46,16 @@ A350_API aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe,
 A350_API void a350_stream_fail(a350_stream *s, aclError code,
                                const char *text);
 
+/*
+ * Called on the completion thread for each failed entry of the stream, with
+ * its published code; for what waits elsewhere for this stream's work. Must
+ * not block. Registering the same pair again changes nothing; it ends with
+ * the stream.
+ */
+typedef void a350_stream_error_fn(void *opaque, aclError code);
+A350_API int a350_stream_on_error(a350_stream *s, a350_stream_error_fn *fn,
+                                  void *opaque);
+
 /* Called once, before the stream is gone; the last registered runs first. */
 typedef void a350_stream_destroy_fn(void *opaque, aclrtStream stream);
 A350_API int a350_stream_on_destroy(a350_stream *s, a350_stream_destroy_fn *fn,

@@ -189,6 +189,7 @@ struct a350_stream {
     char *ext_text;
     graph *capture;
     destroy_hook *hooks;
+    struct error_hook *error_hooks;  /* grows only; read without the lock */
     uint32_t cb_notify;          /* A350_ID_NONE: not yet */
     uint64_t cb_thread;          /* subscribed thread, 0: none */
     bool cb_simple;              /* aclrtLaunchHostFunc was used */

@@ -22,13 +22,35 @@
 /* ---- completions ---- */
 
 /* Runs on the completion thread or inside a wait; takes no stream lock. */
+typedef struct error_hook {
+    struct error_hook *next;
+    a350_stream_error_fn *fn;
+    void *opaque;
+} error_hook;
+
+static void tell_error(a350_stream *s, a350_sq *sq)
+{
+    error_hook *h = __atomic_load_n(&s->error_hooks, __ATOMIC_ACQUIRE);
+    a350_sq_error e;
+
+    if (h && a350_sq_last_error(sq, &e)) {
+        aclError code = a350_error_code(&e);
+
+        for (; h; h = h->next) {
+            h->fn(h->opaque, code);
+        }
+    }
+}
+
 static void stream_cqe(void *opaque, a350_sq *sq, const a350_cqe *e)
 {
     uint32_t *cookie = a350_sq_cookie(sq, e);
     bool failed = e->h0 & A350_CQE_ERROR;
     uint64_t ts = e->ts_low | (uint64_t)e->ts_high << 32;
 
-    (void)opaque;
+    if (failed) {
+        tell_error(opaque, sq);
+    }
     if (!cookie) {
         return;
     }
@@ -455,6 +477,7 @@ static void stream_unlink(a350_stream *s)
 void stream_delete(a350_stream *s, bool force)
 {
     uint64_t pushed;
+    error_hook *h;
 
     stream_state_notify(s, ACL_RT_STREAM_STATE_DESTROY_PRE);
     hooks_run(s);
@@ -474,6 +497,10 @@ void stream_delete(a350_stream *s, bool force)
     reclaim_to(s, pushed);
     pthread_mutex_unlock(&s->lock);
     a350_sq_destroy(s->sq);
+    while ((h = s->error_hooks)) {
+        s->error_hooks = h->next;
+        free(h);
+    }
     callback_purge(s);
     if (s->args_base) {
         a350_hbm_free(s->args_base);
@@ -558,6 +585,25 @@ uint32_t a350_stream_sq_id(a350_stream *s)
 int32_t a350_stream_device(a350_stream *s)
 {
     return s->ctx->dev->id;
+}
+
+int a350_stream_on_error(a350_stream *s, a350_stream_error_fn *fn,
+                         void *opaque)
+{
+    error_hook *h;
+
+    pthread_mutex_lock(&s->lock);
+    for (h = s->error_hooks; h && (h->fn != fn || h->opaque != opaque);
+         h = h->next) {
+    }
+    if (!h && (h = malloc(sizeof(*h)))) {
+        h->fn = fn;
+        h->opaque = opaque;
+        h->next = s->error_hooks;
+        __atomic_store_n(&s->error_hooks, h, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return h ? 0 : a350_fail(-ENOMEM, "out of host memory");
 }
 
 int a350_stream_on_destroy(a350_stream *s, a350_stream_destroy_fn *fn,

@@ -391,6 +391,8 @@ typedef struct hcl_launch {
     uint8_t args[P2P_MAX_ARG_SIZE];
 } hcl_launch;
 
+/* Ends the host's wait: a stream error hook; @opaque is its thread. */
+void hcl_unfold_failed(void *opaque, aclError code);
 HcclResult hcl_launch_run(const hcl_launch *l);
 /* Takes @l; it runs at the end of the group. */
 HcclResult hcl_group_launch(hcl_launch *l);

@@ -159,6 +159,11 @@ static HcclResult launch_locked(hcl_comm *c, const hcl_launch *l)
         rc = helper_get(c, t, host, &block);
     }
     pthread_mutex_unlock(&c->lock);
+    if (rc == HCCL_SUCCESS && unfold != host->s &&
+        a350_stream_on_error(unfold, hcl_unfold_failed,
+                             (void *)(uintptr_t)handle)) {
+        rc = hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
     if (rc == HCCL_SUCCESS) {
         rc = HcommThreadNotifyRecordOnThread(handle, t->host,
                                              t->notify.num - 1);

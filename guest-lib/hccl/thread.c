@@ -149,18 +149,45 @@ static uint64_t fail_queue[256];
 static unsigned fail_head, fail_tail;
 static pthread_once_t fail_once = PTHREAD_ONCE_INIT;
 
-static void on_cqe(void *opaque, a350_sq *sq, const a350_cqe *cqe)
+static void fail_note(void *handle)
 {
-    (void)sq;
-    if (!(cqe->h0 & A350_CQE_ERROR)) {
-        return;
-    }
     pthread_mutex_lock(&fail_lock);
     if (fail_head - fail_tail < 256) {
-        fail_queue[fail_head++ % 256] = (uint64_t)(uintptr_t)opaque;
+        fail_queue[fail_head++ % 256] = (uint64_t)(uintptr_t)handle;
         pthread_cond_signal(&fail_cond);
     }
     pthread_mutex_unlock(&fail_lock);
+}
+
+static void on_cqe(void *opaque, a350_sq *sq, const a350_cqe *cqe)
+{
+    (void)sq;
+    if (cqe->h0 & A350_CQE_ERROR) {
+        fail_note(opaque);
+    }
+}
+
+void hcl_unfold_failed(void *opaque, aclError code)
+{
+    (void)code;
+    fail_note(opaque);
+}
+
+/* A host thread is in the queue when its operator's kernel has failed. */
+static void report_host(hcl_thread *t)
+{
+    const hcl_env *env;
+    char text[512];
+
+    if (!t->s || hcl_env_get(&env) != HCCL_SUCCESS || !env->task_exception) {
+        return;
+    }
+    snprintf(text, sizeof(text), "EI0012: %s: rank %d: the kernel of an "
+             "operator failed on its unfold stream; synchronize that stream "
+             "for the reason", t->comm ? t->comm->name : "",
+             t->comm ? (int)t->comm->rank : -1);
+    hcl_log(3, "%s", text);
+    a350_stream_fail(t->s, ACL_ERROR_RT_AICPU_EXCEPTION, text);
 }
 
 static void fail_streams(hcl_comm *c, aclError code, const char *text)
@@ -330,6 +357,9 @@ static void *fail_worker(void *unused)
         pthread_mutex_lock(&life);
         t = hcl_handle_get(handle, HCL_THREAD);
         told = t && t->sq && report(t, &info);
+        if (t && !t->sq) {
+            report_host(t);
+        }
         pthread_mutex_unlock(&life);
         if (told) {
             hcl_exception_tell(&info);

@@ -545,6 +545,15 @@ void a350_stream_fail(a350_stream *s, aclError code, const char *text)
     s->failed = code;
 }
 
+int a350_stream_on_error(a350_stream *s, a350_stream_error_fn *fn,
+                         void *opaque)
+{
+    (void)s;
+    (void)fn;
+    (void)opaque;
+    return 0;
+}
+
 int a350_stream_on_destroy(a350_stream *s, a350_stream_destroy_fn *fn,
                            void *opaque)
 {

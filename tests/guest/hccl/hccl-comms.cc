@@ -422,6 +422,23 @@ void Launch(const Rank &me)
        Who(me, "no unfold stream"));
     Ok(aclrtSynchronizeStream(n.stream) == ACL_SUCCESS,
        Who(me, "a refused launch leaves nothing behind"));
+    /* A kernel that returns an error: the user's stream must not wait on. */
+    uint64_t stop = 1;
+    aclrtStream strict;
+    SAMPLE_CHECK(aclrtCreateStream(&strict));
+    SAMPLE_CHECK(aclrtSetStreamFailureMode(strict, stop));
+    p.host = 0;
+    p.num = 1;
+    p.step[0].op = 99;
+    SAMPLE_CHECK(LaunchP2p(n, p, strict, so, "CtrlP2pKernel"));
+    double start = sample::Now();
+    aclError failed = aclrtSynchronizeStream(n.stream);
+    Ok(failed == 507018 && Says("EI0012", { "operator" }) &&
+           sample::Now() - start < 20, Who(me, "a kernel that fails"),
+       std::to_string(failed));
+    Ok(aclrtSynchronizeStream(strict) == 507018,
+       Who(me, "and the unfold stream says why"));
+    aclrtDestroyStream(strict);
     Meet(me);
     n.Close();
     aclrtDestroyStream(unfold);

@@ -2,11 +2,12 @@
 /*
  * What happens to the others when device work fails, or a rank's process dies:
  *
- *   hccl-fail callbacks|killed|left
+ *   hccl-fail callbacks|killed|left|leaks
  */
 #include <signal.h>
 #include <mutex>
 #include "hcomm/hcomm_exception.h"
+#include "hcomm/hcomm_res.h"
 #include "ctrl.h"
 
 using namespace ctrl;
@@ -271,6 +272,56 @@ int Left()
     return status != 0;
 }
 
+/* ---- what a program does not destroy ---- */
+
+int Leaks()
+{
+    Rank me = { 0, 1, nullptr };
+    uint32_t n = 1, notifies = 2, rank;
+    ThreadHandle t[3];
+    EndpointHandle ep;
+    EndpointDesc d;
+    HcommChannelDesc cd;
+    ChannelHandle ch;
+    HcclComm comm;
+
+    SAMPLE_CHECK(aclInit(nullptr));
+    SAMPLE_CHECK(aclrtSetDevice(1));
+    SAMPLE_CHECK(HcommEndpointGetDescs(1, &n, &d));
+    HcommChannelDescInit(&cd, 1);
+    cd.remoteEndpoint = d;
+    cd.exchangeAllMems = true;
+    cd.role = HCOMM_SOCKET_ROLE_CLIENT;
+    SAMPLE_CHECK(aclrtResetDevice(1));
+    SAMPLE_CHECK(aclrtSetDevice(0));
+    comm = Make(me, 0, Config("left over"));
+    SAMPLE_CHECK(HcommThreadAlloc(COMM_ENGINE_AICPU_TS, 2, &notifies, t));
+    SAMPLE_CHECK(HcommThreadAlloc(COMM_ENGINE_CPU_TS, 1, &notifies, t + 2));
+    n = 1;
+    SAMPLE_CHECK(HcommEndpointGetDescs(0, &n, &d));
+    SAMPLE_CHECK(HcommEndpointCreate(&d, &ep));
+    SAMPLE_CHECK(HcommChannelCreate(ep, COMM_ENGINE_AICPU_TS, &cd, 1, &ch));
+    SAMPLE_CHECK(aclrtResetDevice(0));
+    Ok(HcclGetRankId(comm, &rank) == HCCL_E_PARA &&
+           HcommThreadFree(t, 1) == HCCL_E_NOT_FOUND &&
+           HcommThreadFree(t + 2, 1) == HCCL_E_NOT_FOUND &&
+           HcommChannelDestroy(&ch, 1) == HCCL_E_NOT_FOUND &&
+           HcommEndpointDestroy(ep) == HCCL_E_NOT_FOUND,
+       "the device took all of it along");
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(aclInit(nullptr) != 0 || aclrtSetDevice(0) != 0);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    Ok(status == 0, "and the card is free for another process",
+       std::to_string(status));
+    SAMPLE_CHECK(aclrtSetDevice(0));
+    SAMPLE_CHECK(HcommThreadAlloc(COMM_ENGINE_AICPU_TS, 1, &notifies, t));
+    Ok(HcommThreadFree(t, 1) == HCCL_SUCCESS, "and for this one");
+    return aclFinalize();
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -281,6 +332,9 @@ int main(int argc, char **argv)
     Share();
     if (what == "callbacks") {
         return Done(sample::Run(2, false, Callbacks));
+    }
+    if (what == "leaks") {
+        return Done(Leaks());
     }
     return Done(what == "killed" ? Killed() : what == "left" ? Left() : 2);
 }
