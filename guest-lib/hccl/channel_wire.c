@@ -214,8 +214,9 @@ static HcclResult check_offer(const hcl_channel *ch, const hcl_offer *o,
     }
     if (o->notify_num != ch->notify_num) {
         return hcl_fail(HCCL_E_PARA, "EI0005", "notifyNum differs between the "
-                        "ends of a channel: this rank %u, rank %u %u",
-                        ch->notify_num, ch->peer, o->notify_num);
+                        "ends of a channel: rank %u (this one) has %u, rank "
+                        "%u has %u", o->peer, ch->notify_num, o->rank,
+                        o->notify_num);
     }
     return HCCL_SUCCESS;
 }

@@ -236,11 +236,8 @@ HcclResult hcl_kernel_find(const char *so, const char *function,
         } else {
             free(k);
             k = NULL;
-            a350_append_error("HcclAicpuKernelLaunch: no kernel %s of %s: not "
-                              "in ASCEND_CUSTOM_OPP_PATH, "
-                              "%s/opp/vendors/*/aicpu/config, beside the "
-                              "program, in the packages or on the card",
-                              function, so, home());
+            a350_append_error("HcclAicpuKernelLaunch: no kernel %s of %s",
+                              function, so);
             rc = HCCL_E_NOT_FOUND;
         }
     } else if (!k) {

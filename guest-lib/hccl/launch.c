@@ -116,8 +116,10 @@ static HcclResult launch_user(const hcl_launch *l, aclrtFuncHandle function,
                                        sizeof(*p), NULL, 0);
     free(p);
     if (rc != ACL_SUCCESS) {
-        a350_append_error("HcclAicpuKernelLaunch: kernel %s of %s",
-                          l->function, l->so);
+        a350_append_error("HcclAicpuKernelLaunch: kernel %s of %s; looked for "
+                          "before that in ASCEND_CUSTOM_OPP_PATH, in "
+                          "$ASCEND_HOME_PATH/opp/vendors/*/aicpu/config and "
+                          "beside the program", l->function, l->so);
     }
     return hcl_acl(rc, "launch of the operator's kernel");
 }

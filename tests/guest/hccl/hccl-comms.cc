@@ -412,7 +412,7 @@ void Launch(const Rank &me)
         Meet(me);
     }
     CtrlParam p = n.Param();
-    Ok(LaunchP2p(n, p, unfold, "libno_such.so", "F") == HCCL_E_NOT_FOUND &&
+    Ok(LaunchP2p(n, p, unfold, "libno_such.so", "F") != HCCL_SUCCESS &&
            Says("E", { "libno_such.so", "opp/vendors" }),
        Who(me, "a library that is nowhere"));
     Ok(LaunchP2p(n, p, unfold, so, "NoSuchFunction") != HCCL_SUCCESS &&
