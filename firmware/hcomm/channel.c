@@ -124,6 +124,9 @@ int32_t hc_ring(hc_burst *b)
     a350_sqe sqe HC_ALIGNED;
 
     b->blocks = 0;
+    if (hc_self()->capture) {
+        hc_cache_ring(b);
+    }
     a350_sqe_ubdma_db(&sqe, 0, b->c->jetty_id,
                       (uint16_t)__atomic_load_n(&b->c->pi, __ATOMIC_ACQUIRE));
     return hc_push(b->t, &sqe, b->call);
@@ -133,6 +136,7 @@ static int32_t ring_full(hc_burst *b, bool stopped)
 {
     char name[HC_NAME_LEN];
 
+    hc_cache_spoil();
     hc_log(HC_ERROR, "%s: %s: send queue of %u blocks is full, %s", b->call,
            hc_channel_name(b->c, name), b->c->jetty_depth,
            stopped ? "and the thread's queue is stopped by an error" :
@@ -171,9 +175,14 @@ static __attribute__((noinline)) int32_t put_waiting(hc_burst *b,
     return HCCL_SUCCESS;
 }
 
-static int32_t put(hc_burst *b, const a350_wqe *q)
+int32_t hc_put(hc_burst *b, const a350_wqe *q)
 {
-    return ring_put(b, q) ? HCCL_SUCCESS : put_waiting(b, q);
+    int32_t ret = ring_put(b, q) ? HCCL_SUCCESS : put_waiting(b, q);
+
+    if (hc_self()->capture) {
+        hc_cache_wqe(b, q);
+    }
+    return ret;
 }
 
 /* ---- entries ---- */
@@ -236,7 +245,7 @@ static int32_t post_data(hc_burst *b, const hc_xfer *x, enum hc_place place)
         if (x->reduce && len) {
             a350_wqe_set_reduce(&q, x->red_op, x->red_type);
         }
-        ret = put(b, &q);
+        ret = hc_put(b, &q);
         pos += len;
     } while (ret == HCCL_SUCCESS && pos < x->len);
     return ret;
@@ -255,7 +264,7 @@ static int32_t post_record(hc_burst *b, const hc_xfer *x, enum hc_place place)
     }
     peer_of(b->c, n, &rmt);
     a350_wqe_inline4(&q, flags, &rmt, n->addr, b->c->tpn, 1);
-    return put(b, &q);
+    return hc_put(b, &q);
 }
 
 int32_t hc_post(hc_burst *b, const hc_xfer *x, enum hc_place place)

@@ -89,6 +89,7 @@ typedef struct hc_tls {
     uint32_t held_num;                  /* kernel's can be opened again */
     a350_comm_obj *comm_held;
     char error[HC_ERROR_LEN];           /* of this kernel, the last; "" none */
+    struct hc_cached *capture;          /* between task cache Start and End */
 } hc_tls;
 
 hc_tls *hc_self(void);
@@ -202,6 +203,8 @@ typedef struct hc_burst {
     uint32_t *last;                     /* word 0 of the last one */
 } hc_burst;
 
+/* Puts one WQE into the ring, waits for room. */
+int32_t hc_put(hc_burst *b, const a350_wqe *q);
 /* Puts the WQEs of one operation into the ring. */
 int32_t hc_post(hc_burst *b, const hc_xfer *x, enum hc_place place);
 /* Queues the doorbell for everything posted so far. */
@@ -246,6 +249,12 @@ void hc_comm_kernel_enter(void);
 /* ---- cache.c ---- */
 
 void hc_cache_kernel_enter(void);
+/* What is queued while hc_self()->capture is set goes through these, too. */
+void hc_cache_sqe(a350_thread_obj *t, const a350_sqe *sqe);
+void hc_cache_wqe(const hc_burst *b, const a350_wqe *q);
+void hc_cache_ring(const hc_burst *b);
+/* A call failed: what was captured is not worth keeping. */
+void hc_cache_spoil(void);
 
 /* ---- what host library and firmware call: hw/atlas350/hcomm_abi.h ---- */
 

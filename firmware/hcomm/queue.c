@@ -96,6 +96,7 @@ static bool queue_stopped(a350_thread_obj *t, const char *call)
     if (hc_queue_enabled(t)) {
         return false;
     }
+    hc_cache_spoil();
     hc_log(HC_ERROR, "%s: %s: its queue %u is stopped (an earlier task "
            "failed, or it is being reset); nothing more is queued", call,
            hc_thread_name(t, name), t->sq_id);
@@ -106,6 +107,7 @@ static int32_t queue_full(a350_thread_obj *t, const char *call)
 {
     char name[HC_NAME_LEN];
 
+    hc_cache_spoil();
     hc_log(HC_ERROR, "%s: %s: queue %u of %u entries was full for %u s "
            "(HcommThreadResAcquireTimeOut)", call, hc_thread_name(t, name),
            t->sq_id, t->sq_depth - 1, hc_self()->queue_timeout);
@@ -207,6 +209,9 @@ int32_t hc_push(a350_thread_obj *t, const a350_sqe *sqe, const char *call)
     hc_tls *me = hc_self();
     hc_stage *s;
 
+    if (me->capture) {
+        hc_cache_sqe(t, sqe);
+    }
     s = me->batch ? stage_get(t) : NULL;
     if (!s) {
         /* Out of staging memory the order is still right: nothing of this

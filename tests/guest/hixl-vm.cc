@@ -2,7 +2,7 @@
  * HIXL in the machine: every byte of every memory combination, codes of
  * failures, limits, peers that die. Speaks TAP.
  *
- *   hixl-vm data|codes|timeout|kill|connect|threads|layers
+ *   hixl-vm data|codes|timeout|kill|connect|threads|layers|links|engines
  *
  * Expected values: spec/api/hixl.md §3.
  *
@@ -597,6 +597,123 @@ void TestLayers() {
   TestCs();
 }
 
+/* ---- more links than the card has queues ---- */
+
+void TestLinks() {
+  const size_t links = 300;      /* beside 256 queues, num-sq's default */
+  Node a(0);
+  Buffer l(0, false, links * 4096), r(1, false, links * 4096);
+  std::vector<std::unique_ptr<Hixl>> b;
+  std::vector<std::string> name;
+  hixl::MemHandle m;
+  aclrtStream stream;
+  uint32_t ret = 0;
+
+  a.Register(l);
+  l.Set(Filled(links * 4096, 5));
+  for (size_t i = 0; i < links; i++) {
+    b.emplace_back(new Hixl);
+    name.push_back(NewName());
+    aclrtSetDevice(1);
+    ret |= b[i]->Initialize(name[i].c_str(), Options());
+    ret |= b[i]->RegisterMem(Mem(r.p + i * 4096, 4096), hixl::MEM_DEVICE, m);
+    ret |= a.h.Connect(name[i].c_str(), 20000);
+  }
+  is(ret, 0, "300 links");
+  for (size_t i = 0; i < links; i++) {
+    ret |= a.h.TransferSync(name[i].c_str(), hixl::WRITE,
+                            {{Addr(l.p, i * 4096), Addr(r.p, i * 4096), 4096}},
+                            20000);
+  }
+  is(ret, 0, "a transfer over each");
+  ok(r.Get(0, links * 4096) == Filled(links * 4096, 5),
+     "every byte is right");
+  aclrtSetDevice(0);
+  ok(aclrtCreateStream(&stream) == 0, "there is a queue for a stream");
+  aclrtDestroyStream(stream);
+  std::vector<hixl::TransferReq> req(128);
+  const hixl::TransferArgs args;
+  hixl::TransferReq more;
+  for (size_t i = 0; i < req.size(); i++) {
+    ret |= a.h.TransferAsync(name[i].c_str(), hixl::WRITE,
+                             {{Addr(l.p), Addr(r.p, i * 4096), 4096}}, args,
+                             req[i]);
+  }
+  is(ret, 0, "128 links at work at once");
+  is(a.h.TransferAsync(name[200].c_str(), hixl::WRITE,
+                       {{Addr(l.p), Addr(r.p, 200 * 4096), 4096}}, args,
+                       more), hixl::RESOURCE_EXHAUSTED, "one more");
+  for (auto q : req) {
+    hixl::TransferStatus s = hixl::TransferStatus::WAITING;
+    while (ret == 0 && s == hixl::TransferStatus::WAITING) {
+      ret |= a.h.GetTransferStatus(q, s);
+    }
+    ret |= s != hixl::TransferStatus::COMPLETED;
+  }
+  is(ret, 0, "all complete");
+  is(a.h.TransferSync(name[200].c_str(), hixl::WRITE,
+                      {{Addr(l.p), Addr(r.p, 200 * 4096), 4096}}, 20000), 0,
+     "the refused link is unharmed");
+  const double start = Now();
+  a.h.Finalize();
+  printf("# 300 links ended in %.1f ms\n", Now() - start);
+}
+
+/* ---- several engines, both directions, names of both kinds ---- */
+
+void Mesh(const std::vector<int> &devices) {
+  const size_t n = devices.size(), part = 65536;
+  std::vector<std::unique_ptr<Node>> e;
+  std::vector<std::unique_ptr<Buffer>> m;
+  std::vector<std::thread> t;
+  std::vector<uint32_t> codes(n, 0);
+  bool good = true;
+
+  for (size_t i = 0; i < n; i++) {
+    e.emplace_back(new Node(devices[i]));
+    m.emplace_back(new Buffer(devices[i], i == 3, part * (n + 1)));
+    if (i % 2) {
+      e[i]->h.Finalize();
+      e[i]->name = "[::1]:" + std::to_string(++port);
+      aclrtSetDevice(devices[i]);
+      is(e[i]->h.Initialize(e[i]->name.c_str(), Options()), 0, "IPv6 name");
+    }
+    e[i]->Register(*m[i]);
+    m[i]->Set(Filled(part, static_cast<unsigned>(i + 20)), n * part);
+  }
+  for (size_t i = 0; i < n; i++) {
+    t.emplace_back([&, i] {
+      for (size_t k = 0; k < n; k++) {
+        if (i != k) {
+          const char *to = e[k]->name.c_str();
+          codes[i] |= e[i]->h.Connect(to, 20000);
+          codes[i] |= e[i]->h.TransferSync(
+              to, hixl::WRITE, {{Addr(m[i]->p, n * part),
+                                 Addr(m[k]->p, i * part), part}}, 20000);
+        }
+      }
+    });
+  }
+  for (auto &x : t) {
+    x.join();
+  }
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < n; k++) {
+      good = good && codes[i] == 0 &&
+             (i == k || m[k]->Get(i * part, part) ==
+                            Filled(part, static_cast<unsigned>(i + 20)));
+    }
+  }
+  ok(good, "%zu engines: each wrote to each at the same time", n);
+}
+
+void TestEngines() {
+  Mesh({0});
+  Mesh({0, 0});
+  Mesh({0, 1});
+  Mesh({0, 0, 1, 1});
+}
+
 const struct {
   const char *name;
   void (*run)();
@@ -605,7 +722,8 @@ const struct {
     {"data", TestData, true},       {"codes", TestCodes, true},
     {"timeout", TestTimeout, true}, {"kill", TestKill, false},
     {"connect", TestConnect, true}, {"threads", TestThreads, true},
-    {"layers", TestLayers, true},
+    {"layers", TestLayers, true},   {"links", TestLinks, true},
+    {"engines", TestEngines, true},
 };
 }  // namespace
 
@@ -624,6 +742,6 @@ int main(int argc, char **argv) {
     }
   }
   fprintf(stderr, "usage: hixl-vm data|codes|timeout|kill|connect|threads|"
-          "layers\n");
+          "layers|links|engines\n");
   return 2;
 }

@@ -878,6 +878,149 @@ static void test_cache_and_rest(void)
     is(HcommChannelNotifyWait(C, 0, 1), HCCL_E_NOT_SUPPORT, "host wait");
 }
 
+/* One operator as a kernel queues it, on buffers of its caller. */
+static int32_t operator(uint64_t in, uint64_t out)
+{
+    return HcommLocalCopyOnThread(T, ptr(out), ptr(in), 100) |
+           HcommThreadNotifyRecordOnThread(T, T2, 1) |
+           HcommThreadNotifyWaitOnThread(T2, 1, 7) |
+           HcommWriteWithNotifyOnThread(T2, C, ptr(MOCK_REMOTE + 64),
+                                        ptr(in + 8), 50, 2) |
+           HcommReadOnThread(T2, C, ptr(out + 16), ptr(MOCK_REMOTE), 600 *
+                             MIB) |
+           HcommChannelNotifyRecordOnThread(T, C, 1) |
+           HcommLocalCopyOnThread(T, ptr(mock_local(0)), ptr(in + 99), 1);
+}
+
+static bool same_work(const a350_thread_obj *q, uint32_t from, uint32_t num)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < num; i++) {
+        for (k = 0; k < 16; k++) {
+            /* Word 1 is the running number; a doorbell's 5 the ring's. */
+            if (k == 1 || (k == 5 && mock_sqe(q, i)->w[0] == 9)) {
+                continue;
+            }
+            if (mock_sqe(q, i)->w[k] != mock_sqe(q, from + i)->w[k]) {
+                printf("# entry %u word %u: %x, %x\n", i, k,
+                       mock_sqe(q, i)->w[k], mock_sqe(q, from + i)->w[k]);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The same operator by its calls and from the cache, on other buffers than
+   those it was recorded with, has to look the same. */
+static void test_cache_replay(void)
+{
+    uint64_t in = mock_local(0x1000), out = mock_local(0x2000);
+    uint64_t in2 = mock_local(0x100800), out2 = mock_local(0x40000);
+    uint64_t size[2] = { 0x100, GIB };
+    void *first[2] = { ptr(in), ptr(out) }, *then[2] = { ptr(in2),
+                                                         ptr(out2) };
+    uint32_t n, n2, pi, i;
+    bool hit = true, good;
+
+    fresh(129, 64);
+    operator(in2, out2);             /* what is expected */
+    n = mock_launched(t);
+    n2 = mock_launched(t2);
+    pi = ch->pi;
+    consume_jetty();
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    ok(!hit, "not there at first");
+    is(HcommAicpuTsTaskCacheStart("op", first, size, 2), 0, "start");
+    is(HcommAicpuTsTaskCacheStart("op", first, size, 2), HCCL_E_INTERNAL,
+       "start twice");
+    is(operator(in, out), 0, "recorded with other buffers");
+    is(HcommAicpuTsTaskCacheEnd("op"), 0, "end");
+    is(HcommAicpuTsTaskCacheEnd("op"), HCCL_E_PARA, "end twice");
+    consume_jetty();
+    a350_hcomm_kernel_enter();
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    ok(hit, "the next kernel finds it");
+    is(HcommAicpuTsTaskCacheStart("op", first, size, 2), HCCL_E_INTERNAL,
+       "start after a hit");
+    is(HcommAicpuTsTaskCacheEnd("op"), HCCL_E_INTERNAL, "end after a hit");
+    is(HcommAicpuTsTaskCacheExecute("op", NULL, size, 2), HCCL_E_PTR,
+       "null array");
+    is(HcommAicpuTsTaskCacheExecute("op", then, size, 2), 0, "execute");
+    ok(mock_launched(t) == 3 * n && mock_launched(t2) == 3 * n2 &&
+       ch->pi == 3 * pi, "as many entries as the calls made");
+    ok(same_work(t, 2 * n, n) && same_work(t2, 2 * n2, n2),
+       "queues: what the calls on these buffers queue");
+    for (i = 0, good = true; i < pi; i++) {
+        good = good && memcmp(mock_block(ch, i), mock_block(ch, 2 * pi + i),
+                              64) == 0;
+    }
+    ok(good, "jetty: every block, with its tokens");
+    ok(is_doorbell(mock_sqe(t, 3 * n - 2), 3 * pi), "doorbells are new");
+    is(HcommAicpuTsTaskCacheExecute("op", then, size, 2), HCCL_E_PARA,
+       "twice without lookup");
+    size[1]++;
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    is(HcommAicpuTsTaskCacheExecute("op", then, size, 2), HCCL_E_PARA,
+       "another size");
+    ok(logged("range 1 had 1073741824 bytes, not 1073741825"), "is said");
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    is(HcommAicpuTsTaskCacheExecute("op", then, size, 1), HCCL_E_PARA,
+       "another count");
+    size[1]--;
+    ch->magic = 0;
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    is(HcommAicpuTsTaskCacheExecute("op", then, size, 2), HCCL_E_PTR,
+       "a channel that is gone");
+    HcommAicpuTsTaskCacheClear("op");
+    HcommAicpuTsTaskCacheLookup("op", &hit);
+    ok(!hit, "cleared");
+}
+
+/* What can not be cached is queued all the same. */
+static void test_cache_limits(void)
+{
+    uint64_t size = 64, in = mock_local(0);
+    void *addr = ptr(in);
+    uint32_t i, tags = 0;
+    char tag[16];
+    bool hit;
+
+    fresh(129, 64);
+    mock_on_doorbell = (void (*)(a350_thread_obj *, uint32_t))consume_jetty;
+    mock_on_sleep = complete_all;
+    for (i = 0; i < 200; i++) {
+        uint32_t k;
+
+        snprintf(tag, sizeof(tag), "t%u", i);
+        HcommAicpuTsTaskCacheLookup(tag, &hit);
+        HcommAicpuTsTaskCacheStart(tag, &addr, &size, 1);
+        for (k = 0; k < 500; k++) {
+            HcommThreadNotifyRecordOnThread(T, T2, 1);
+        }
+        is(HcommAicpuTsTaskCacheEnd(tag), 0, "end");
+    }
+    for (i = 0; i < 200; i++) {
+        snprintf(tag, sizeof(tag), "t%u", i);
+        HcommAicpuTsTaskCacheLookup(tag, &hit);
+        tags += hit;
+        HcommAicpuTsTaskCacheClear(tag);
+    }
+    ok(tags > 50 && tags < 200, "10 MiB are kept (%u of 200)", tags);
+    HcommAicpuTsTaskCacheLookup("x", &hit);
+    HcommAicpuTsTaskCacheStart("x", &addr, &size, 1);
+    mock_on_sleep = NULL;
+    mock_on_doorbell = NULL;
+    mock_stop_queue(t);
+    for (i = 0; i < 300; i++) {
+        HcommThreadNotifyRecordOnThread(T, T2, 1);
+    }
+    is(HcommAicpuTsTaskCacheEnd("x"), 0, "end after errors");
+    HcommAicpuTsTaskCacheLookup("x", &hit);
+    ok(!hit, "is not kept");
+}
+
 int main(void)
 {
     mock_reset();
@@ -909,5 +1052,7 @@ int main(void)
     test_symwin();
     test_pcie();
     test_cache_and_rest();
+    test_cache_replay();
+    test_cache_limits();
     return done_testing();
 }
