@@ -215,8 +215,8 @@ bool hx_ack_decode(const void *data, size_t len, uint64_t *id, uint32_t *code);
  */
 void hx_queues_join(a350_card *card);
 void hx_queues_leave(a350_card *card);
-/* NULL: the card has none left; the reason is in a350_card_text(). */
-a350_sq *hx_queue_take(a350_card *card);
+/* A negative errno of a350_sq_new: -ENOSPC, the card has none left. */
+int hx_queue_take(a350_card *card, a350_sq **sq);
 /* @sq is empty and has not failed. */
 void hx_queue_give(a350_sq *sq);
 
@@ -254,7 +254,7 @@ uint32_t hx_path_open(hx_path *p, a350_card *card,
                       const uint8_t eid[A350_EID_LEN]);
 /* Nothing of it touches any memory when this returns. */
 void hx_path_close(hx_path *p);
-/* Before posting, for each transfer; HX_EXHAUSTED: the card has no queue. */
+/* Before posting, for each transfer; HX_EXHAUSTED: no queue is free. */
 uint32_t hx_path_take(hx_path *p);
 /* After a transfer that has completed. */
 void hx_path_give(hx_path *p);

@@ -43,11 +43,15 @@ void hx_path_close(hx_path *p)
 
 uint32_t hx_path_take(hx_path *p)
 {
+    int rc;
+
     if (!p->sq) {
-        p->sq = hx_queue_take(p->card);
-        if (!p->sq) {
-            return hx_err(HX_EXHAUSTED, "transfer: no task queue is free on "
-                          "the card: %s", a350_card_text());
+        rc = hx_queue_take(p->card, &p->sq);
+        if (rc) {
+            p->sq = NULL;
+            return hx_err(rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED,
+                          "transfer: no task queue of the card: %s",
+                          a350_card_text());
         }
         p->errors = a350_sq_error_count(p->sq);
         p->seq = 0;

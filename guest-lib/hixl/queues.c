@@ -38,21 +38,18 @@ void hx_queues_leave(a350_card *card)
     pthread_mutex_unlock(&mutex);
 }
 
-a350_sq *hx_queue_take(a350_card *card)
+int hx_queue_take(a350_card *card, a350_sq **sq)
 {
     unsigned i = a350_card_number(card);
     a350_sq_config cfg = { .depth = 65 };
-    a350_sq *sq = NULL;
 
+    *sq = NULL;
     pthread_mutex_lock(&mutex);
     if (pools[i].num) {
-        sq = pools[i].spare[--pools[i].num];
+        *sq = pools[i].spare[--pools[i].num];
     }
     pthread_mutex_unlock(&mutex);
-    if (!sq && a350_sq_new(card, &cfg, &sq)) {
-        sq = NULL;
-    }
-    return sq;
+    return *sq ? 0 : a350_sq_new(card, &cfg, sq);
 }
 
 void hx_queue_give(a350_sq *sq)

@@ -127,10 +127,16 @@ void Transfers(Node &a, const Node &b) {
     const double base = CopyRate(a.host, b.host, s.bytes, s.scattered);
     for (bool to_host : {false, true}) {
       for (auto op : {hixl::WRITE, hixl::READ}) {
-        std::printf("bench hixl.%s.%s.%s %.3f GB/s memcpy %.3f\n",
-                    to_host ? "d2h" : "d2d",
-                    op == hixl::WRITE ? "write" : "read", s.name,
-                    Rate(a, b, op, to_host, s.bytes, s.scattered), base);
+        const char *way = to_host ? "d2h" : "d2d";
+        const char *name = op == hixl::WRITE ? "write" : "read";
+        const double rate = Rate(a, b, op, to_host, s.bytes, s.scattered);
+        std::printf("bench hixl.%s.%s.%s %.3f GB/s memcpy %.3f\n", way, name,
+                    s.name, rate, base);
+        if (s.scattered) { /* the same bytes in one piece */
+          std::printf("bench hixl.%s.%s.%s-to-one %.3f GB/s one %.3f\n", way,
+                      name, s.name, rate,
+                      Rate(a, b, op, to_host, s.bytes, false));
+        }
       }
     }
   }

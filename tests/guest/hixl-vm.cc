@@ -15,6 +15,7 @@
 #include <hixl/hixl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -608,7 +609,10 @@ void TestLinks() {
   hixl::MemHandle m;
   aclrtStream stream;
   uint32_t ret = 0;
+  struct rlimit files = {4096, 4096};
 
+  /* Five files for a link with both its ends here. */
+  ok(setrlimit(RLIMIT_NOFILE, &files) == 0, "enough files");
   a.Register(l);
   l.Set(Filled(links * 4096, 5));
   for (size_t i = 0; i < links; i++) {
@@ -619,7 +623,9 @@ void TestLinks() {
     ret |= b[i]->RegisterMem(Mem(r.p + i * 4096, 4096), hixl::MEM_DEVICE, m);
     ret |= a.h.Connect(name[i].c_str(), 20000);
   }
-  is(ret, 0, "300 links");
+  if (!is(ret, 0, "300 links")) {
+    ErrorSays("?");              /* shows the last message */
+  }
   for (size_t i = 0; i < links; i++) {
     ret |= a.h.TransferSync(name[i].c_str(), hixl::WRITE,
                             {{Addr(l.p, i * 4096), Addr(r.p, i * 4096), 4096}},
