@@ -348,15 +348,18 @@ void a350_ts_reset(A350Card *c)
     timer_del(ts->timer);
     ts->next_deadline = TS_NO_DEADLINE;
     ts->top = 0;
+    /* Peers that record meanwhile look into these tables. */
     for (i = 0; i < c->num_notify; i++) {
         qatomic_set(&ts->notify[i], 0);
+        qatomic_set(&ts->waiter[i], 0);
     }
     for (i = 0; i < c->num_cnt_notify; i++) {
         qatomic_set(&ts->cnt_notify[i], 0);
+        qatomic_set(&ts->cnt_waiter[i], 0);
     }
-    memset(ts->waiter, 0, c->num_notify * sizeof(*ts->waiter));
-    memset(ts->cnt_waiter, 0, c->num_cnt_notify * sizeof(*ts->cnt_waiter));
-    memset(ts->ready, 0, sizeof(ts->ready));
+    for (i = 0; i < TS_WORDS; i++) {
+        qatomic_set(&ts->ready[i], 0);
+    }
     qatomic_set(&ts->timer_fired, 0);
     qatomic_set(&ts->cq_moved, 0);
     ts_stall_reset(ts);

@@ -23,6 +23,10 @@ typedef struct StallScan {
     A350Sq *oldest;
 } StallScan;
 
+/*
+ * Of running cards a first impression; what is reported is read again while
+ * all stand still.
+ */
 static void scan_card(A350Ts *ts, StallScan *s)
 {
     uint32_t i;
@@ -31,7 +35,7 @@ static void scan_card(A350Ts *ts, StallScan *s)
     for (i = 0; i < ts->top; i++) {
         A350Sq *sq = &ts->sq[i];
 
-        if (!sq->exists) {
+        if (!qatomic_read(&sq->exists)) {
             continue;
         }
         if (sq->state == SQ_NOTIFY) {
@@ -42,7 +46,7 @@ static void scan_card(A350Ts *ts, StallScan *s)
         } else if (sq->state != SQ_IDLE) {
             s->busy++;
         } else if (qatomic_read(&sq->enabled) && !sq->paused &&
-                   sq->head != qatomic_read(&sq->tail)) {
+                   qatomic_read(&sq->head) != qatomic_read(&sq->tail)) {
             s->busy++;
         }
     }
