@@ -4,7 +4,11 @@
  * every byte of the result compared with what the host computes.
  *
  * usage: allgather [LARGE_MIB [BUFFER_MIB]]   only one, with so many MiB in all
+ *        allgather processes                a process for each card instead
  */
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +151,86 @@ static int Sizes(Rank &me)
     return Gather(me, 257, HCCL_DATA_TYPE_FP32, 4, 100, 300);
 }
 
+/* Two communicators on the same cards and stream; one goes, one stays. */
+static int Second(Rank &me, const HcclRootInfo *root)
+{
+    HcclCommConfig config = {0};
+    Rank other = me;
+
+    HcclCommConfigInit(&config);
+    config.hcclBufferSize = 2;
+    CHECK(HcclCommInitRootInfoConfig(me.ranks, root, me.rank, &config,
+                                     &other.comm));
+    for (uint32_t i = 0; i < 2; i++) {
+        if (Gather(other, 300007, HCCL_DATA_TYPE_FP32, 4, 200 + i, 2) != 0 ||
+            Gather(me, 300007, HCCL_DATA_TYPE_FP32, 4, 300 + i, 2) != 0) {
+            return 1;
+        }
+    }
+    CHECK(HcclCommDestroy(other.comm));
+    return Gather(me, 5, HCCL_DATA_TYPE_INT16, 2, 400, 2);
+}
+
+/* What MPI does for the published programs: the root's bytes reach all. */
+struct Shared {
+    std::atomic<int> ready;
+    HcclRootInfo root;
+};
+
+/* The stream goes before the communicator, as those programs have it. */
+static int Process(uint32_t rank, uint32_t ranks, Shared *shared)
+{
+    Rank me = { rank, ranks, nullptr, nullptr };
+    HcclCommConfig config = {0};
+
+    CHECK(aclInit(nullptr));
+    CHECK(aclrtSetDevice(static_cast<int32_t>(rank)));
+    if (rank == 0) {
+        CHECK(HcclGetRootInfo(&shared->root));
+        shared->ready = 1;
+    }
+    while (shared->ready == 0) {
+        usleep(1000);
+    }
+    HcclCommConfigInit(&config);
+    config.hcclBufferSize = 1;
+    strcpy(config.hcclCommName, "comm_1");
+    CHECK(HcclCommInitRootInfoConfig(ranks, &shared->root, rank, &config,
+                                     &me.comm));
+    CHECK(aclrtCreateStream(&me.stream));
+    if (Sizes(me) != 0) {
+        return 1;
+    }
+    CHECK(aclrtDestroyStream(me.stream));
+    CHECK(HcclCommDestroy(me.comm));
+    CHECK(aclrtResetDevice(static_cast<int32_t>(rank)));
+    CHECK(aclFinalize());
+    printf("rank %u: %d passed, %d failed\n", rank, g_passed.load(),
+           g_failed.load());
+    return g_failed != 0;
+}
+
+static int Processes()
+{
+    Shared *shared = static_cast<Shared *>(
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    uint32_t ranks = 0;
+    int bad = 0, status = 0;
+
+    CHECK(aclrtGetDeviceCount(&ranks));
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (fork() == 0) {
+            exit(Process(i, ranks, shared));
+        }
+    }
+    for (uint32_t i = 0; i < ranks; i++) {
+        bad |= wait(&status) < 0 || status != 0;
+    }
+    printf("%u processes: %s\n", ranks, bad != 0 ? "FAILED" : "ok");
+    return bad;
+}
+
 static int Work(uint32_t rank, uint32_t ranks, const HcclRootInfo *rootInfo,
                 uint64_t large, uint32_t mib)
 {
@@ -164,7 +248,7 @@ static int Work(uint32_t rank, uint32_t ranks, const HcclRootInfo *rootInfo,
                    1) != 0) {
             return 1;
         }
-    } else if (Sizes(me) != 0) {
+    } else if (Sizes(me) != 0 || Second(me, rootInfo + 1) != 0) {
         return 1;
     }
     CHECK(HcclCommDestroy(me.comm));
@@ -183,11 +267,15 @@ int main(int argc, char **argv)
     uint32_t ranks = 0;
 
     setvbuf(stdout, nullptr, _IOLBF, 0);
+    if (argc > 1 && strcmp(argv[1], "processes") == 0) {
+        return Processes();
+    }
     CHECK(aclInit(nullptr));
     CHECK(aclrtGetDeviceCount(&ranks));
     CHECK(aclrtSetDevice(0));
-    CHECK(aclrtMallocHost(&rootInfo, sizeof(HcclRootInfo)));
+    CHECK(aclrtMallocHost(&rootInfo, 2 * sizeof(HcclRootInfo)));
     CHECK(HcclGetRootInfo(static_cast<HcclRootInfo *>(rootInfo)));
+    CHECK(HcclGetRootInfo(static_cast<HcclRootInfo *>(rootInfo) + 1));
     for (uint32_t i = 0; i < ranks; i++) {
         threads.emplace_back(Work, i, ranks,
                              static_cast<HcclRootInfo *>(rootInfo), large,

@@ -136,7 +136,10 @@ static int Burst(Rank &me, uint32_t calls)
     return 0;
 }
 
-/* A second stream of the same communicator is another thread of the host. */
+/*
+ * A second stream of the same communicator is another thread of the host. It
+ * goes before the communicator, and a later one may get its handle.
+ */
 static int OtherStream(Rank me)
 {
     CHECK(aclrtCreateStream(&me.stream));
@@ -187,6 +190,7 @@ static int Work(uint32_t rank, uint32_t ranks, const HcclRootInfo *rootInfo,
             return 1;
         }
     } else if (Sizes(me) != 0 || Burst(me, 200) != 0 ||
+               OtherStream(me) != 0 || OtherStream(me) != 0 ||
                OtherStream(me) != 0 ||
                Transfer(me, 3, HCCL_DATA_TYPE_FP32, 4, 1000) != 0) {
         return 1;

@@ -363,6 +363,22 @@ void KernelOne(Node &n, const sample::Kernel &k)
     n.p.what = 0;
 }
 
+/* What the communicator owned is gone; a kernel still has the handles. */
+void KernelFreed(const Rank &me, const sample::Kernel &k, MistakesParam p)
+{
+    aclrtStream stream;
+
+    if (me.rank != 0) {
+        return;
+    }
+    SAMPLE_CHECK(aclrtCreateStream(&stream));
+    p.what = 2;
+    k.Launch(stream, &p, sizeof(p), 100);
+    Says(aclrtSynchronizeStream(stream), 507018, "a freed thread in a kernel",
+         { "HcommChannelNotifyRecord", "freed" });
+    SAMPLE_CHECK(aclrtDestroyStream(stream));
+}
+
 void Quirks(Node &n, const Rank &me)
 {
     HcclComm none = nullptr;
@@ -414,6 +430,7 @@ void Job(const Rank &me)
     }
     g_meeting.Wait();
     n.Close();
+    KernelFreed(me, k, n.p);
 }
 
 } // namespace
