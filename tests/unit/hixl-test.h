@@ -45,11 +45,15 @@ static inline bool IsFree(int p) {
   return is_free;
 }
 
-static inline std::string NewName() {
+static inline int NewPort() {
   do {
     port = port + 1 < kFirstPort + kPorts ? port + 1 : kFirstPort;
   } while (!IsFree(port));
-  return "127.0.0.1:" + std::to_string(port);
+  return port;
+}
+
+static inline std::string NewName() {
+  return "127.0.0.1:" + std::to_string(NewPort());
 }
 
 static inline uint32_t Init(Hixl &h, int card, const std::string &name,

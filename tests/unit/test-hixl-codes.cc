@@ -424,7 +424,7 @@ void TestEngines(const std::vector<int> &cards) {
 
   for (size_t i = 0; i < n; i++) {
     h.emplace_back(new Hixl);
-    name.push_back(i % 2 ? "[::1]:" + std::to_string(++port) : NewName());
+    name.push_back(i % 2 ? "[::1]:" + std::to_string(NewPort()) : NewName());
     mem.push_back(0x10000 * (i + 1));
     ret |= Init(*h[i], cards[i], name[i]);
     ret |= h[i]->RegisterMem(Mem(mock_device(cards[i], mem[i]), 4096),

@@ -78,7 +78,7 @@ static void TestNames() {
     ok(Init(h, 0, s) == hixl::PARAM_INVALID, "name \"%s\" is refused", s);
   }
   Hixl six;
-  is(Init(six, 0, "[::1]:" + std::to_string(++port)), 0, "IPv6 with port");
+  is(Init(six, 0, "[::1]:" + std::to_string(NewPort())), 0, "IPv6 with port");
 }
 
 static uint32_t InitWith(const char *key, const char *value) {
@@ -618,7 +618,7 @@ static uint32_t ConnectTo(const std::string &answer, int32_t timeout,
 
   setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
   sa.sin_family = AF_INET;
-  sa.sin_port = htons(static_cast<uint16_t>(++port));
+  sa.sin_port = htons(static_cast<uint16_t>(NewPort()));
   sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (bind(l, reinterpret_cast<sockaddr *>(&sa), sizeof(sa)) ||
       listen(l, 1)) {
@@ -803,7 +803,7 @@ static void TestCs() {
   sd.endpoint_list = &e;
   sd.endpoint_list_num = 1;
   sd.server_ip = "127.0.0.1";
-  sd.server_port = static_cast<uint32_t>(++port);
+  sd.server_port = static_cast<uint32_t>(NewPort());
   mock_set_device(1);
   is(HixlCSServerCreate(&sd, nullptr, &s), HIXL_PARAM_INVALID, "null config");
   is(HixlCSServerCreate(&sd, &sc, &s), HIXL_SUCCESS, "server");
