@@ -170,7 +170,7 @@ static inline void a350_wqe_sge(uint32_t *w, uint64_t addr, uint32_t len,
 }
 
 /* WRITE or READ of @len bytes, at most A350_UB_MAX_MSG. One block; like all
-   builders it writes the blocks that the entry has and no others. */
+   builders it leaves nothing of the structure unwritten. */
 static inline void a350_wqe_rw(a350_wqe *q, uint32_t opcode, uint32_t flags,
                                const a350_ub_remote *rmt, uint64_t rmt_addr,
                                uint32_t tpn, uint64_t local_addr, uint32_t len,
@@ -178,6 +178,7 @@ static inline void a350_wqe_rw(a350_wqe *q, uint32_t opcode, uint32_t flags,
 {
     a350_wqe_ctrl(q, opcode, flags, rmt, rmt_addr, tpn, len ? 1 : 0);
     a350_wqe_sge(&q->w[12], local_addr, len, local_token_id);
+    memset(&q->w[16], 0, 16 * sizeof(q->w[0]));
 }
 
 /* Turns a WRITE, READ or WRITE_WITH_NOTIFY into its inline-reduce form. */
@@ -201,6 +202,7 @@ static inline void a350_wqe_inline4(a350_wqe *q, uint32_t flags,
     q->w[13] = 0;
     q->w[14] = 0;
     q->w[15] = 0;
+    memset(&q->w[16], 0, 16 * sizeof(q->w[0]));
 }
 
 /* WRITE_WITH_NOTIFY: payload, then 8 bytes @notify_data at @notify_addr. */
