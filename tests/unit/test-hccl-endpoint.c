@@ -302,6 +302,65 @@ static void test_group(void)
        "and is done there");
 }
 
+/* ---- operators by HcclAicpuKernelLaunch ---- */
+
+static void test_launch(void)
+{
+    HcclKernelFuncInfo f;
+    HcclKernelLaunchCfg k;
+    HcclCommConfig cfg;
+    HcclRootInfo info;
+    aclrtStream user, unfold;
+    uint8_t args[16] = { 1 };
+    ThreadHandle t;
+    HcclOpDesc op;
+    HcclComm c;
+
+    mock_device(0);
+    HcclCommConfigInit(&cfg);
+    HcclGetRootInfo(&info);
+    HcclCommInitRootInfoConfig(1, &info, 0, &cfg, &c);
+    HcclThreadAcquire(c, COMM_ENGINE_AICPU_TS, 1, 2, &t);
+    aclrtCreateStream(&user);
+    aclrtCreateStream(&unfold);
+    memset(&f, 0, sizeof(f));
+    HcclOpDescInit(&op);
+    HcclKernelLaunchCfgInit(&k);
+    op.opDescType = 1;
+    op.p2p.unfoldStream = unfold;
+    strcpy(f.kernelSoName, "libany.so");
+    strcpy(f.kernelFuncName, "Any");
+    f.args = args;
+    f.argSize = sizeof(args);
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t, user, &k) == 0 &&
+       mock_pushed(user) == 2 && mock_pushed(unfold) == 3,
+       "a record and a wait for the user, three kernels");
+    HcclGroupStart();
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t, user, &k) == 0 &&
+       mock_pushed(user) == 2, "noted in a group");
+    args[0] = 2;                 /* copied already */
+    ok(HcclGroupEnd() == 0 && mock_pushed(user) == 4 &&
+       mock_pushed(unfold) == 6, "and launched at its end");
+    f.args = NULL;
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t, user, &k) == HCCL_E_PTR,
+       "arguments without a pointer");
+    f.args = args;
+    f.argSize = 8193;
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t, user, &k) == HCCL_E_PARA &&
+       strstr(a350_peek_error(), "8192"), "too many");
+    f.argSize = sizeof(args);
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t + 64, user, &k) == HCCL_E_PARA,
+       "no thread of the communicator");
+    op.opDescType = 2;
+    ok(HcclAicpuKernelLaunch(c, &op, &f, t, user, &k) == HCCL_E_NOT_SUPPORT,
+       "not point to point");
+    ok(mock_pushed(user) == 4 && mock_pushed(unfold) == 6,
+       "refused launches queue nothing");
+    HcclCommDestroy(c);
+    aclrtDestroyStream(user);
+    aclrtDestroyStream(unfold);
+}
+
 int main(void)
 {
     int fd = mkstemp(path);
@@ -314,6 +373,7 @@ int main(void)
     test_lonely();
     test_tables();
     test_group();
+    test_launch();
     ok(mock_live == 0, "nothing is left: %d", mock_live);
     close(fd);
     unlink(path);
