@@ -1,3 +1,5 @@
+HXCOMM SPDX-License-Identifier: GPL-2.0-or-later
+
     {
         .name       = "atlas350",
         .args_type  = "",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Session of tests/aicpu/run-tests with firmware image card-mailbox.
 set pagination off
 set confirm off
