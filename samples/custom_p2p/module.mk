@@ -13,7 +13,8 @@ CUSTOM_FILES := $(S)/samples/custom_package.mk $(foreach n,$(CUSTOM_NAMES), \
 
 $(CUSTOM_HOME)/built: $(CUSTOM_FILES) $(SDK_DIR)/set_env.sh.in \
     $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so \
-    $(PREFIX)/lib64/libacl_rt.so $(PREFIX)/lib64/libc_sec.so \
+    $(PREFIX)/lib64/libacl_rt.so $(PREFIX)/lib64/libascendcl.so \
+    $(PREFIX)/lib64/libc_sec.so \
     $(PREFIX)/lib64/device/lib64/libccl_kernel.so | sdk-headers
 	rm -rf $(@D)
 	mkdir -p $(@D)
