@@ -8,6 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
+#include "hw/pci/pci_regs.h"
 #include "atlas350-card.h"
 #include "atlas350-ub.h"
 
@@ -674,6 +675,67 @@ static void test_followers(void)
     t_stop(m);
 }
 
+/* ---- a peer that is pulled out ---- */
+
+/* Power off, power indicator off: the slot lets its card go. */
+static void slot_power(QPCIDevice *port, bool on)
+{
+    uint8_t cap = qpci_find_capability(port, PCI_CAP_ID_EXP, 0);
+
+    qpci_config_writew(port, cap + PCI_EXP_SLTCTL, on ?
+                       PCI_EXP_SLTCTL_PWR_IND_ON : PCI_EXP_SLTCTL_PCC |
+                       PCI_EXP_SLTCTL_PWR_IND_OFF);
+}
+
+/* Copies to and from a card that goes away meanwhile end with an error. */
+static void test_peer_unplugged(void)
+{
+    enum { LEN = 4 << 20 };
+    TMachine *m = t_start(1, "", "-global ICH9-LPC.acpi-pci-hotplug-with-"
+                          "bridge-support=off "
+                          "-device pcie-root-port,id=rp0,addr=8");
+    TCard *c = &m->card[0];
+    QPCIDevice *port = qpci_device_find(m->bus, QPCI_DEVFN(8, 0));
+    uint64_t own = c->dev + AREA, peer = A350_DEV_BASE(1) + AREA;
+    TQueue q = t_queue(c, 0, 257, true, 0);
+    a350_cqe e;
+    a350_sqe s;
+    int i, k;
+
+    for (i = 0; i < 6; i++) {
+        qtest_qmp_device_add(m->qts, "atlas350", "hot", "{'bus': 'rp0', "
+                             "'hbm-size': 268435456 }");
+        slot_power(port, true);
+        /* while it is there, bytes go there and back */
+        t_hbm_pattern(c, AREA, i, 1000);
+        a350_sqe_sdma(&s, 1, 0, peer, own, 1000);
+        t_push(&q, &s);
+        a350_sqe_sdma(&s, 2, 0, own + 0x10000, peer, 1000);
+        t_push_ring(&q, &s);
+        g_assert_true(t_drain(&q));
+        g_assert_true(t_hbm_is_pattern(c, AREA + 0x10000, i, 1000));
+        for (k = 0; k < 200; k++) {
+            a350_sqe_sdma(&s, k, 0, k & 1 ? peer : own, k & 1 ? own : peer,
+                          i & 1 ? 512 : LEN);
+            t_push(&q, &s);
+        }
+        t_ring(&q);
+        g_usleep(700 * i);
+        slot_power(port, false);
+        qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
+        if (!t_drain(&q)) {
+            g_assert_true(t_cqe(&q, &e));
+            g_assert_cmpuint(e.flags_type >> 2, ==, A350_SQE_SDMA);
+            g_assert_cmpuint(e.error_bits, !=, 0);
+        }
+        again(&q);
+        a350_sqe_sdma(&s, 1, 0, peer, own, 64);
+        refused(&q, &s, 1, A350_ERR_BUS, A350_SDMA_ST_ADDR);
+    }
+    g_free(port);
+    t_stop(m);
+}
+
 /* ---- who waits for whom ---- */
 
 static void label(TQueue *q, uint32_t rank, uint32_t notify, uint32_t peer,
@@ -758,6 +820,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/timeout/copy-credit", test_copy_credit);
     qtest_add_func("atlas350/ubdma/injected-errors", test_injected);
     qtest_add_func("atlas350/error/followers", test_followers);
+    qtest_add_func("atlas350/reset/peer-unplugged", test_peer_unplugged);
     qtest_add_func("atlas350/report/stall-chain", test_stall_chain);
     return g_test_run();
 }
