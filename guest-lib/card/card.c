@@ -432,6 +432,49 @@ static void report_leaks(a350_card *c)
     }
 }
 
+/* Appends the card's log to the file that ATLAS350_CARD_LOG names. */
+static void save_log(a350_card *c)
+{
+    const char *name = getenv("ATLAS350_CARD_LOG");
+    bool err = name && !strcmp(name, "-");
+    uint64_t pos = 0, lost = 0;
+    char buf[4096];
+    FILE *f;
+
+    if (!name || !*name) {
+        return;
+    }
+    f = err ? stderr : fopen(name, "ae");
+    if (!f) {
+        fprintf(stderr, "atlas350: ATLAS350_CARD_LOG: %s: %s\n", name,
+                strerror(errno));
+        return;
+    }
+    while (a350_log_read(c, &pos, buf, sizeof(buf), &lost)) {
+        if (lost) {
+            fprintf(f, "[%llu bytes lost]\n", (unsigned long long)lost);
+        }
+        fputs(buf, f);
+    }
+    if (err) {
+        fflush(f);
+    } else {
+        fclose(f);
+    }
+}
+
+/* A program that exits with cards open loses no log either. */
+static void __attribute__((destructor)) save_logs(void)
+{
+    unsigned i;
+
+    for (i = 0; i < A350_CARDS_MAX; i++) {
+        if (cards[i]) {
+            save_log(cards[i]);
+        }
+    }
+}
+
 void a350_card_close(a350_card *c)
 {
     unsigned number = c->number;
@@ -446,6 +489,7 @@ void a350_card_close(a350_card *c)
     }
     pthread_mutex_unlock(&cards_lock);
     if (last) {
+        save_log(c);
         report_leaks(c);
         card_teardown(c);
     }

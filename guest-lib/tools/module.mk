@@ -1,4 +1,5 @@
-# atlas350-run and what it needs in the SDK: the guest's init, QEMU, a kernel.
+# atlas350-run and what it needs in the SDK (the guest's init, QEMU, a kernel);
+# atlas350-log.
 #
 # SPDX-License-Identifier: Apache-2.0
 
@@ -26,11 +27,18 @@ $(PREFIX)/share/atlas350/kernel: $(B)/config.mk
 	@mkdir -p $(@D)
 	ln -sfn $(KERNEL_DIR) $@
 
-$(PREFIX)/share/man/man1/atlas350-run.1: $(S)/docs/man/atlas350-run.1
+$(PREFIX)/bin/atlas350-log: $(S)/guest-lib/tools/log/log.c \
+	$(S)/include/hw/atlas350/admin.h $(S)/include/hw/atlas350/regs.h
+	@mkdir -p $(@D)
+	$(CC) $(RUN_CFLAGS) -I$(S)/include -o $@ $<
+
+$(PREFIX)/share/man/man1/%.1: $(S)/docs/man/%.1
 	@mkdir -p $(@D)
 	@cp $< $@
 
 SDK_TARGETS += $(PREFIX)/share/man/man1/atlas350-run.1 \
+               $(PREFIX)/share/man/man1/atlas350-log.1 \
+               $(PREFIX)/bin/atlas350-log \
                $(PREFIX)/bin/atlas350-run \
                $(PREFIX)/share/atlas350/guest-init \
                $(PREFIX)/bin/qemu-system-x86_64 \

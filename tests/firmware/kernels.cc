@@ -18,6 +18,7 @@
 #include <system_error>
 #include <thread>
 #include <typeinfo>
+#include <unistd.h>
 #include <unordered_map>
 #include <vector>
 #include "aicpu_api.h"
@@ -208,6 +209,33 @@ extern "C" unsigned parallel_sum(void *args)
     long expect = *static_cast<uint32_t *>(args);
 
     CHECK(guarded == expect && counter == expect);
+    return 0;
+}
+
+// All kernels of a group meet, or none gets on: args = {met, of, times}.
+struct Group {
+    std::atomic<uint32_t> *met;
+    uint32_t of, times;
+};
+
+extern "C" unsigned meet(void *args)
+{
+    Group *g = static_cast<Group *>(args);
+
+    for (uint32_t i = 1; i <= g->times; i++) {
+        g->met->fetch_add(1);
+        while (g->met->load() < i * g->of) {
+        }
+    }
+    return 0;
+}
+
+// Says something and stays for a while.
+extern "C" unsigned linger(void *)
+{
+    std::printf("linger says hello\n");
+    DlogRecord(1, DLOG_WARN, "linger warns of %d", 7);
+    sleep(3);
     return 0;
 }
 

@@ -2,7 +2,9 @@
  * Launches functions of a kernel library, one after another, and prints how
  * the stream and the error text report each.
  *
- * usage: launch [-t SECONDS] LIBRARY FUNCTION...
+ * usage: launch [-t SECONDS] LIBRARY FUNCTION[@SECONDS]...
+ *
+ * The seconds are the launch attribute TIMEOUT, of all or of one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +41,7 @@ static void *read_file(const char *path, size_t *size)
     return data;
 }
 
-static void launch(aclrtBinHandle bin, const char *name, unsigned seconds,
+static void launch(aclrtBinHandle bin, char *name, unsigned seconds,
                    aclrtStream stream)
 {
     aclrtLaunchKernelAttr attr = { .id = ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT };
@@ -47,10 +49,15 @@ static void launch(aclrtBinHandle bin, const char *name, unsigned seconds,
     aclrtFuncHandle fn;
     aclrtArgsHandle args;
     aclrtParamHandle param;
+    char *at = strchr(name, '@');
     unsigned zero = 0;
     const char *text;
     int rc;
 
+    if (at) {
+        *at = '\0';
+        seconds = (unsigned)atoi(at + 1);
+    }
     attr.value.timeout = (uint16_t)seconds;
     check("aclrtRegisterCpuFunc", aclrtRegisterCpuFunc(bin, name, name, &fn));
     check("aclrtKernelArgsInit", aclrtKernelArgsInit(fn, &args));
@@ -63,6 +70,7 @@ static void launch(aclrtBinHandle bin, const char *name, unsigned seconds,
     }
     text = rc ? aclGetRecentErrMsg() : "";
     printf("%s: %d%s%s\n", name, rc, *text ? ": " : "", text ? text : "NULL");
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -84,7 +92,7 @@ int main(int argc, char **argv)
         i = 3;
     }
     if (argc < i + 2) {
-        fprintf(stderr, "usage: launch [-t SECONDS] LIBRARY FUNCTION...\n");
+        fprintf(stderr, "usage: launch [-t SECONDS] LIBRARY FUNCTION[@SECONDS]...\n");
         return 2;
     }
     image = read_file(argv[i], &size);

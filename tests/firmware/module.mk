@@ -67,10 +67,10 @@ $(B)/tests/unit/test-firmware: $(FT_SRC)/test-firmware $(FT_KERNELS) $(FW_ELF) \
 UNIT_TESTS += $(B)/tests/unit/test-firmware
 
 # The same kernels through the card's queues and acl, in a machine.
-$(FT_O)/launch: $(FT_SRC)/launch.c $(PREFIX)/lib64/libacl_rt.so $(SDK_PUBLIC)
+$(FT_O)/launch $(FT_O)/cores: $(FT_O)/%: $(FT_SRC)/%.c $(PREFIX)/lib64/libacl_rt.so $(SDK_PUBLIC)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -I$(PREFIX)/include -o $@ $< \
 	    -L$(PREFIX)/lib64 -lacl_rt -Wl,-rpath-link,$(PREFIX)/lib64
 ifneq ($(wildcard $(S)/guest-lib/acl/module.mk),)
-GUEST_BINARIES += $(FT_O)/launch $(FT_KERNELS)
+GUEST_BINARIES += $(FT_O)/launch $(FT_O)/cores $(FT_KERNELS)
 endif

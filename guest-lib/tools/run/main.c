@@ -194,7 +194,7 @@ static void kernel_options(int initrd)
         "console=ttyS0 %s panic=-1 intel_iommu=on,sm_off tsc=reliable "
         "no_timer_check clocksource=tsc mitigations=off nokaslr "
         "random.trust_cpu=on cryptomgr.notests nmi_watchdog=0 audit=0 "
-        "selinux=0 apparmor=0 %s",
+        "selinux=0 apparmor=0 iomem=relaxed %s",
         run.o.verbose ? "loglevel=7" : "quiet loglevel=3",
         run.o.append ? run.o.append : ""));
 }
