@@ -44,6 +44,14 @@ BENCH_FILES += $(B)/tests/bench/acl \
                $(B)/tests/guest/acl/libacl_test_kernel.so \
                $(B)/tests/guest/acl/libacl_test_kernel.json
 
+# Busy cores and the guest's timers.
+$(B)/tests/bench/cores: $(S)/tests/bench/cores.c $(PREFIX)/lib64/libacl_rt.so
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -o $@ $< -L$(PREFIX)/lib64 \
+	    -lacl_rt
+
+BENCH_FILES += $(B)/tests/bench/cores
+
 BENCH_FILES += $(B)/tests/bench/libcalls_kernel.so
 
 $(B)/tests/bench/libcalls_kernel.so: $(S)/tests/bench/calls_kernel.c \

@@ -54,7 +54,7 @@ $(FT_O)/libhost.so: $(FT_SRC)/small.cc
 	@mkdir -p $(@D)
 	$(CXX) -shared -fPIC '-DSAY_NAME="host"' -DSAY_VALUE=1 -o $@ $<
 
-FT_KERNELS := $(addprefix $(FT_O)/,libkernels.so libfaults.so a/libsmall.so \
+FT_KERNELS := $(addprefix $(FT_O)/,libkernels.so libqueue.so libfaults.so a/libsmall.so \
     b/libsmall.so a/libuser.so b/libuser.so libundef.so libcrash.so libhost.so)
 
 $(B)/tests/unit/test-firmware: $(FT_SRC)/test-firmware $(FT_KERNELS) $(FW_ELF) \

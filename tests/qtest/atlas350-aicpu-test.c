@@ -8,6 +8,7 @@
  * what each kernel does. Codes: spec/hw/aicpu.md §4 and its summary.
  */
 #include "qemu/osdep.h"
+#include <elf.h>
 #include "qobject/qdict.h"
 #include "hw/pci/pci_regs.h"
 #include "atlas350-card.h"
@@ -371,6 +372,51 @@ static void test_thousand(void)
     t_stop(k.m);
 }
 
+/* A firmware that does nothing fails, and says so, after 60 s. */
+static void test_no_start(void)
+{
+    /* An executable of one segment: j . at the entry. */
+    static const uint32_t code = 0x0000006f;
+    g_autofree char *file = g_strdup_printf("%s/atlas350-idle-%d.elf",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *p = g_strdup_printf(",firmware=%s", file);
+    Elf64_Ehdr eh = {
+        .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+        .e_type = ET_EXEC, .e_machine = EM_RISCV, .e_version = 1,
+        .e_entry = A350_AICPU_SRAM, .e_phoff = sizeof(Elf64_Ehdr),
+        .e_ehsize = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr),
+        .e_phnum = 1,
+    };
+    Elf64_Phdr ph = {
+        .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = 4096,
+        .p_offset = sizeof(eh) + sizeof(ph), .p_vaddr = A350_AICPU_SRAM,
+        .p_paddr = A350_AICPU_SRAM, .p_filesz = 4, .p_memsz = 4,
+    };
+    const uint32_t reg = A350_REG_CTRL + A350_CTRL_FW_STATUS;
+    g_autoptr(GByteArray) elf = g_byte_array_new();
+    TMachine *m;
+    TCard *c;
+
+    g_byte_array_append(elf, (void *)&eh, sizeof(eh));
+    g_byte_array_append(elf, (void *)&ph, sizeof(ph));
+    g_byte_array_append(elf, (void *)&code, sizeof(code));
+    g_assert_true(g_file_set_contents(file, (char *)elf->data, elf->len,
+                                      NULL));
+    m = t_start(1, p, "");
+    c = &m->card[0];
+    unlink(file);
+    qtest_clock_step(m->qts, 59 * SECOND);
+    g_assert_cmphex(t_rd32(c, reg), <, A350_FW_READY);
+    qtest_clock_step(m->qts, 2 * SECOND);
+    g_assert_cmphex(t_rd32(c, reg), ==, A350_FW_FAILED + 0x10);
+    g_assert_true(t_rd32(c, A350_REG_CTRL + A350_CTRL_STATUS) &
+                  A350_STATUS_FW_FAILED);
+    /* Not after a reset, which starts it anew; then again. */
+    function_reset(c);
+    g_assert_cmphex(t_rd32(c, reg), <, A350_FW_READY);
+    t_stop(m);
+}
+
 /* ---- a snapshot inside a kernel ---- */
 
 /* The result of work(), computed here; the map holds the last of each key. */
@@ -535,6 +581,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/aicpu/queue-destroyed", test_queue_destroyed);
     qtest_add_func("atlas350/aicpu/flr", test_flr);
     qtest_add_func("atlas350/aicpu/thousand", test_thousand);
+    qtest_add_func("atlas350/aicpu/no-start", test_no_start);
     qtest_add_func("atlas350/aicpu/snapshot", test_snapshot);
     qtest_add_func("atlas350/aicpu/stop-cont", test_stop_cont);
     qtest_add_func("atlas350/aicpu/unplug-running", test_unplug_running);

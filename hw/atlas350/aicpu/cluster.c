@@ -23,6 +23,9 @@
 #define CORE_NICE       5
 /* How long the firmware may take to end a launch that was interrupted. */
 #define ABORT_GRACE_NS  (5 * 1000 * 1000 * 1000ll)
+/* How long it may take to start: a thousand times what it takes. */
+#define BOOT_LIMIT_S    60
+#define FW_FAILED_BOOT  (A350_FW_FAILED + 0x10)
 
 /* ---- callbacks of the core ---- */
 
@@ -188,10 +191,15 @@ static bool waits_for_mailbox(A350ClusterCore *cc)
     return s.mie & A350_IRQ_MEI;
 }
 
+static bool is_booting(A350Cluster *cl)
+{
+    return cl->fw_status != A350_FW_OFF && cl->fw_status < A350_FW_READY;
+}
+
 /* Arms the timer for the earliest moment anything is due. */
 void a350_cluster_rearm(A350Cluster *cl)
 {
-    int64_t next = A350_NEVER;
+    int64_t next = is_booting(cl) ? cl->boot_deadline : A350_NEVER;
     unsigned i;
 
     for (i = 0; i < cl->num_cores; i++) {
@@ -238,6 +246,12 @@ static void deadline_passed(A350ClusterCore *cc)
     a350_cluster_interrupt(cc, A350_ABORT_TIMEOUT);
 }
 
+static void start_boot_clock(A350Cluster *cl)
+{
+    cl->boot_deadline = cl->ops->clock(cl->opaque) +
+                        BOOT_LIMIT_S * 1000000000ll;
+}
+
 void a350_cluster_timer(A350Cluster *cl)
 {
     int64_t now = cl->ops->clock(cl->opaque);
@@ -255,6 +269,14 @@ void a350_cluster_timer(A350Cluster *cl)
         if (cc->deadline <= now) {
             deadline_passed(cc);
         }
+    }
+    if (cl->core[0].stopped) {
+        start_boot_clock(cl);    /* a debugger may take its time */
+    } else if (is_booting(cl) && cl->boot_deadline <= now) {
+        snprintf(cl->fw_error, sizeof(cl->fw_error), "the firmware was not "
+                 "ready %d s after its start (status %u)", BOOT_LIMIT_S,
+                 cl->fw_status);
+        a350_cluster_set_fw_status(cl, FW_FAILED_BOOT);
     }
     a350_cluster_rearm(cl);
     qemu_mutex_unlock(&cl->lock);
@@ -568,8 +590,9 @@ void a350_cluster_reset(A350Cluster *cl)
     }
     cl->fw_error[0] = '\0';
     cl->r_debug = 0;
-    a350_cluster_rearm(cl);
+    start_boot_clock(cl);
     a350_cluster_set_fw_status(cl, cl->fw ? A350_FW_LOADED : A350_FW_OFF);
+    a350_cluster_rearm(cl);
     qemu_mutex_unlock(&cl->lock);
     a350_cluster_resume(cl);
 }
@@ -686,6 +709,7 @@ void a350_cluster_restored(A350Cluster *cl)
         set_line(cc, A350_IRQ_MEI, cc->valid);
     }
     cl->armed = A350_NEVER;
+    start_boot_clock(cl);
     a350_cluster_rearm(cl);
     qemu_mutex_unlock(&cl->lock);
 }

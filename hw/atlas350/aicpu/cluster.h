@@ -109,6 +109,7 @@ struct A350Cluster {
     uint32_t fw_status;
     char fw_error[256];
     uint64_t r_debug;            /* the runtime's, 0 none */
+    int64_t boot_deadline;       /* for status READY */
     int64_t armed;               /* what the timer was last armed for */
     QTAILQ_HEAD(, A350Launch) queue;
     unsigned queued;
