@@ -27,6 +27,8 @@ typedef struct loaded {
     uint64_t hash;
     size_t size;
     char *path;                  /* for kernelSo */
+    uint32_t id;                 /* of the firmware's load */
+    unsigned users;              /* functions bound to it */
 } loaded;
 
 static pthread_mutex_t loaded_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -159,7 +161,7 @@ static void unsend_files(uint64_t list, unsigned n)
 
 /* *@path of the library on the card, or NULL and *@error (both malloc'ed). */
 static aclError lib_load(const char *func, acl_dev *d, const kfiles *k,
-                         char **path, char **error)
+                         char **path, uint32_t *id, char **error)
 {
     a350_load_param p;
     uint64_t list;
@@ -189,6 +191,7 @@ static aclError lib_load(const char *func, acl_dev *d, const kfiles *k,
         *error = strdup(buf);
     } else {
         *path = strdup(p.path);
+        *id = p.id;
     }
     return ACL_SUCCESS;
 }
@@ -200,6 +203,7 @@ static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
     size_t size;
     uint64_t hash = hash_files(k, &size);
     aclError rc = ACL_SUCCESS;
+    uint32_t id = 0;
     loaded *l;
 
     pthread_mutex_lock(&loaded_lock);
@@ -210,7 +214,7 @@ static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
         }
     }
     if (!l) {
-        rc = lib_load(func, d, k, path, error);
+        rc = lib_load(func, d, k, path, &id, error);
         l = rc == ACL_SUCCESS && *path ? calloc(1, sizeof(*l)) : NULL;
         if (l) {
             l->device = d->id;
@@ -218,6 +222,7 @@ static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
             l->hash = hash;
             l->size = size;
             l->path = strdup(*path);
+            l->id = id;
             l->next = loaded_list;
             loaded_list = l;
         }
@@ -226,6 +231,58 @@ static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
     }
     pthread_mutex_unlock(&loaded_lock);
     return rc;
+}
+
+static loaded **find_loaded(const acl_dev *d, const char *path)
+{
+    loaded **p;
+
+    for (p = &loaded_list; *p; p = &(*p)->next) {
+        if ((*p)->device == d->id && (*p)->generation == d->generation &&
+            (*p)->path && strcmp((*p)->path, path) == 0) {
+            break;
+        }
+    }
+    return p;
+}
+
+/* A function is bound to the library; false: it is none of the list. */
+static bool lib_use(const acl_dev *d, const char *path)
+{
+    loaded *l;
+
+    pthread_mutex_lock(&loaded_lock);
+    l = *find_loaded(d, path);
+    if (l) {
+        l->users++;
+    }
+    pthread_mutex_unlock(&loaded_lock);
+    return l != NULL;
+}
+
+/* The opposite; with its last function the library leaves the card. */
+static void lib_put(acl_dev *d, const char *path)
+{
+    a350_unload_param u;
+    loaded **p, *l;
+
+    memset(&u, 0, sizeof(u));
+    pthread_mutex_lock(&loaded_lock);
+    p = find_loaded(d, path);
+    l = *p;
+    if (l && --l->users == 0) {
+        *p = l->next;
+        u.id = l->id;
+        builtin_run(__func__, d, A350_BUILTIN_UNLOAD, &u, sizeof(u));
+        u.message[sizeof(u.message) - 1] = '\0';
+        if (u.status != A350_AE_OK) {
+            a350_log_host(2, "RUNTIME", "library %s cannot be unloaded: %s",
+                          path, u.message);
+        }
+        free(l->path);
+        free(l);
+    }
+    pthread_mutex_unlock(&loaded_lock);
 }
 
 /* ---- binding ---- */
@@ -360,7 +417,13 @@ static aclError func_bind(const char *func, kfunc *f, acl_dev *d)
             rc = bind_names(func, f, d, b, path);
         }
     }
-    free(path);
+    free(b->path);
+    b->path = NULL;
+    if (rc == ACL_SUCCESS && path && !error && lib_use(d, path)) {
+        b->path = path;
+    } else {
+        free(path);
+    }
     if (rc) {
         free(error);
         return rc;
@@ -437,7 +500,11 @@ static void func_free(kfunc *f)
             f->bind[i].so_addr) {
             a350_hbm_free(f->bind[i].so_addr);
             a350_hbm_free(f->bind[i].fn_addr);
+            if (f->bind[i].path) {
+                lib_put(d, f->bind[i].path);
+            }
         }
+        free(f->bind[i].path);
         free(f->bind[i].error);
     }
     free(f->bind);

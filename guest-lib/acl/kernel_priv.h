@@ -13,6 +13,7 @@ typedef struct kfunc kfunc;
 typedef struct kbind {
     uint32_t generation;         /* of the device; 0: not bound */
     uint64_t so_addr, fn_addr;   /* names in device memory */
+    char *path;                  /* of the library, if it counts in lib_put */
     char *error;                 /* why launches fail; NULL: they work */
 } kbind;
 
