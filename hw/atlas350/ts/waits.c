@@ -280,7 +280,7 @@ static void text_notify(GString *out, A350Ts *ts, const a350_wait_entry *e)
 {
     bool cnt = e->kind == A350_WAIT_CNT_NOTIFY;
     const a350_notify_label *l = ts_notify_label(ts, e->notify_id, cnt);
-    bool hcomm = l && (l->kind == 1 || l->kind == 2);
+    bool hcomm = l && l->kind == 2;
 
     if (l && l->kind == 2) {
         g_string_append_printf(out, "notify %u of its channel to rank %u",
