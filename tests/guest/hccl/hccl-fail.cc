@@ -2,7 +2,7 @@
 /*
  * What happens to the others when device work fails, or a rank's process dies:
  *
- *   hccl-fail callbacks|killed|left|leaks
+ *   hccl-fail callbacks|deadlock|killed|left|leaks
  */
 #include <signal.h>
 #include <mutex>
@@ -45,6 +45,33 @@ bool Seen(size_t n, HcommExceptionInfo *last)
         usleep(1000);
     }
     return false;
+}
+
+bool Readable(const std::string &text, const std::string &code);
+
+/* Each waits for the other: both learn for what, of whom, and for how long. */
+void Deadlock(const Rank &me)
+{
+    Node n;
+
+    n.Open(Make(me, 0, Config("waiting")));
+    Meet(me);
+    CtrlParam p = n.Param();
+    p.num = 1;
+    p.step[0].op = CTRL_RECV;
+    p.step[0].channel = n.channel[1 - me.rank];
+    p.step[0].notify = 3;
+    p.step[0].seconds = 4;
+    aclError rc = n.Go(p);
+    const char *raw = aclGetRecentErrMsg();
+    std::string text = raw ? raw : "";
+    Ok(rc == 507001 && Readable(text, "EI0002") &&
+           text.find("notify 3 of the channel to rank " +
+                     std::to_string(1 - me.rank)) != std::string::npos,
+       "rank " + std::to_string(me.rank) + " waits for the other", text);
+    printf("# rank %u: %d, %s\n", me.rank, rc, text.c_str());
+    SAMPLE_CHECK(HcclCommDestroy(n.comm));
+    Meet(me);
 }
 
 /* One published number, in front. */
@@ -340,6 +367,9 @@ int main(int argc, char **argv)
     Share();
     if (what == "callbacks") {
         return Done(sample::Run(2, false, Callbacks));
+    }
+    if (what == "deadlock") {
+        return Done(sample::Run(2, false, Deadlock));
     }
     if (what == "leaks") {
         return Done(Leaks());
