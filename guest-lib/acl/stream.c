@@ -263,7 +263,7 @@ aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe, unsigned n,
 {
     task_meta m = { .what = what };
 
-    return stream_submit("a350_stream_push", s, sqe, n, NULL, &m, NULL);
+    return stream_submit(what, s, sqe, n, NULL, &m, NULL);
 }
 
 /* ---- waiting and errors ---- */
