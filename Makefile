@@ -166,8 +166,9 @@ run-check: test-programs
 	    qtest $(QTESTS) guest $(GUEST_TESTS)
 
 .PHONY: check-full
-check-full: test-programs ## check, the slow tests, and both sanitizer runs
-	@s=0; $(S)/tests/run --build=$(B) --slow $(RUN_ARGS) \
+check-full: test-programs ## check, slow and long tests, both sanitizer runs
+	@s=0; A350_FUZZ=$${A350_FUZZ:-200} A350_GRAPHS=$${A350_GRAPHS:-2000} \
+	$(S)/tests/run --build=$(B) --slow --patience=10 $(RUN_ARGS) \
 	    unit $(UNIT_TESTS) qtest $(QTESTS) guest $(GUEST_TESTS) || s=1; \
 	$(MAKE) --no-print-directory check-asan || s=1; \
 	$(MAKE) --no-print-directory check-tsan || s=1; exit $$s
@@ -185,7 +186,7 @@ check-asan: overlay firmware $(ASAN_BUILD)/.configured ## qtests under ASan, UBS
 	@$(S)/scripts/run-ninja $(B)/qemu-asan-build.log \
 	    ninja -C $(ASAN_BUILD) -j$(JOBS) qemu-system-x86_64 \
 	    $(ASAN_QTESTS:$(ASAN_BUILD)/%=%)
-	@ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+	@A350_FUZZ=$${A350_FUZZ:-100} ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(S)/tests/run --build=$(B) --patience=10 $(RUN_ARGS) \
 	    qtest $(ASAN_QTESTS)
