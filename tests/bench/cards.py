@@ -33,7 +33,7 @@ def measure(cards, where):
     argv = [QEMU, '-M', 'q35', '-m', '128M', '-nodefaults', '-display', 'none',
             '-accel', 'qtest', '-qmp', 'unix:%s,server=on,wait=off' % path]
     for i in range(cards):
-        argv += ['-device', 'atlas350,hbm-size=256M,addr=%x.%x,'
+        argv += ['-device', 'atlas350,hbm-size=256M,num-sq=2016,addr=%x.%x,'
                  'multifunction=on' % (4 + i // 8, i % 8)]
     start = time.monotonic()
     with subprocess.Popen(argv, cwd=os.path.dirname(QEMU)) as qemu:

@@ -601,7 +601,7 @@ void TestLayers() {
 /* ---- more links than the card has queues ---- */
 
 void TestLinks() {
-  const size_t links = 300;      /* beside 256 queues, num-sq's default */
+  const size_t links = 300;      /* the cards have 256 queues */
   Node a(0);
   Buffer l(0, false, links * 4096), r(1, false, links * 4096);
   std::vector<std::unique_ptr<Hixl>> b;

@@ -164,6 +164,9 @@ static void card_options(int i)
 #define MORE(...) do { char *t = run_format(__VA_ARGS__); \
         more = run_format("%s,%s", dev, t); free(t); free(dev); dev = more; \
     } while (0)
+    if (RUN_IS_CARD(o->device) && !strstr(o->device, ",num-sq=")) {
+        MORE("num-sq=%d", RUN_NUM_SQ);
+    }
     if (o->hbm) {
         MORE("hbm-size=%s", o->hbm);
     }

@@ -393,7 +393,7 @@ static void find_firmware(const struct run_options *o, struct run_paths *p)
     } else if (o->firmware) {
         p->firmware = must_be_there("firmware", o->firmware,
                                     "give the file that `make firmware` makes");
-    } else if (o->cards && !strcmp(o->device, "atlas350")) {
+    } else if (o->cards && RUN_IS_CARD(o->device)) {
         p->firmware = must_be_there("firmware", path,
                                     "run `make sdk` or give one by --firmware");
     }

@@ -12,6 +12,12 @@
 #include <sys/types.h>
 
 #define RUN_CARDS_MAX   16
+/* As many queues as a real card has: 1984 streams and what libraries take. */
+#define RUN_NUM_SQ      2016
+/* --device: the card, with or without properties, or another model. */
+#define RUN_IS_CARD(device) \
+    (!strcmp(device, "atlas350") || !strncmp(device, "atlas350,", 9))
+
 #define RUN_STATUS_VM   125      /* the machine failed, not the program */
 #define RUN_STATUS_TIME 124      /* --timeout, as timeout(1) has it */
 

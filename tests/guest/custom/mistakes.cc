@@ -263,7 +263,7 @@ void Streams(const Rank &me)
             all.push_back(s);
         }
         Says(rc, 207008, "streams used up",
-             { "EE1011", "queues are in use", "num-sq" });
+             { "EE1011", "device 0", "1984 streams" });
         sample::Line("# after %zu streams", all.size());
         for (aclrtStream x : all) {
             SAMPLE_CHECK(aclrtDestroyStream(x));
