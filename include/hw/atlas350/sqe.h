@@ -97,6 +97,7 @@ enum a350_notify_subtype {                       /* w3[15:0] */
 /* WRITE_VALUE */
 #define A350_WV_AWSIZE_SHIFT        20           /* w5[22:20]: log2 bytes */
 #define A350_WV_VA                  (1u << 31)   /* w5 */
+#define A350_WV_ADDR_BITS           49           /* w4, w5[16:0] */
 #define A350_WV_SUB_DEFAULT         0u           /* w7 */
 #define A350_WV_SUB_EVENT_RESET     1u
 #define A350_WV_SUB_RDMA_DB         2u
