@@ -146,6 +146,7 @@ extern _Atomic int64_t sys_opt[4];
 typedef struct graph graph;
 typedef struct event_rec event_rec;
 typedef struct cb_item cb_item;
+typedef struct ipc_event ipc_event;
 
 /* What the runtime remembers of an entry until it is complete. */
 typedef struct task_meta {
@@ -155,6 +156,7 @@ typedef struct task_meta {
     const void *func;            /* H_FUNC of a launch */
     event_rec *wait;             /* a wait holds its record */
     void *free_dev;              /* device memory to give back */
+    ipc_event *ipc;              /* a record holds its event */
 } task_meta;
 
 typedef struct destroy_hook {
@@ -248,12 +250,17 @@ void callback_purge(a350_stream *s);
 void exception_notify(uint32_t task, uint32_t stream, int32_t device,
                       uint32_t code);
 
+/* Queues a wait for record @number; @seconds 0: no limit. */
+aclError callback_wait_event(const char *func, a350_stream *s, ipc_event *e,
+                             uint64_t number, uint32_t seconds, uint64_t *seq);
 /* Makes the stream's own notify for call-backs. Lock held. */
 aclError callback_notify(const char *func, a350_stream *s);
 
 /* ---- memory (memory.c, copy.c) ---- */
 
 aclError copy_sync(const char *func, void *dst, const void *src, size_t n);
+/* Frees a block that aclrtMalloc or the like made: 0 or a negative errno. */
+int dev_mem_free(uint64_t addr);
 
 /* ---- graphs (graph.c) ---- */
 

@@ -5,9 +5,10 @@
  * if the stream is to wait, a wait for the stream's own notify, which the host
  * records when it is through.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,9 @@ struct cb_item {
     void *data;
     uint64_t addr, value;        /* COOKIE_POLL */
     uint32_t cond;
+    ipc_event *event;            /* COOKIE_POLL: its record @value instead */
+    uint32_t seconds;            /* limit, 0: none */
+    uint64_t since, looks;
 };
 
 typedef struct queue {
@@ -71,13 +75,21 @@ static cb_item *take_after(queue *q, cb_item *prev)
     return it;
 }
 
+static void item_free(cb_item *it)
+{
+    if (it->event) {
+        ipc_event_put(it->event);
+    }
+    free(it);
+}
+
 /* Lock held. */
 static void finish(cb_item *it)
 {
     if (it->block && !it->dead) {
         a350_notify_write(it->card, it->notify, 1);
     }
-    free(it);
+    item_free(it);
 }
 
 /* Runs the item's function without the lock, which is held before and after. */
@@ -137,11 +149,24 @@ static void work_add(cb_item *it)
 
 /* ---- values ---- */
 
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
 static bool poll_true(const cb_item *it)
 {
-    volatile uint64_t *p = a350_hbm_ptr(it->addr, 8);
-    uint64_t v = p ? *p : 0;
+    volatile uint64_t *p;
+    uint64_t v;
 
+    if (it->event) {
+        return ipc_event_done(it->event, it->value);
+    }
+    p = a350_hbm_ptr(it->addr, 8);
+    v = p ? *p : 0;
     switch (it->cond) {
     case ACL_STREAM_WAIT_VALUE_GEQ:
         return (int64_t)(v - it->value) >= 0;
@@ -151,6 +176,31 @@ static bool poll_true(const cb_item *it)
         return (v & it->value) != 0;
     }
     return ~(v | it->value) != 0;
+}
+
+/* A wait that will not end by itself fails its stream. Lock held. */
+static bool poll_hopeless(cb_item *it)
+{
+    char text[160];
+    int pid;
+
+    if (!it->event || it->looks++ % 1024) {
+        return false;
+    }
+    pid = ipc_event_orphan(it->event, it->value);
+    if (pid) {
+        snprintf(text, sizeof(text), "wait for an event: process %d, which was "
+                 "to record it, has ended", pid);
+        a350_stream_fail(it->stream, ACL_ERROR_RT_TS_ERROR, text);
+        return true;
+    }
+    if (it->seconds && now_ns() - it->since > it->seconds * 1000000000ull) {
+        snprintf(text, sizeof(text), "wait for an event of another process: no "
+                 "record within %u s", it->seconds);
+        a350_stream_fail(it->stream, ACL_ERROR_RT_TASK_TIMEOUT, text);
+        return true;
+    }
+    return false;
 }
 
 static void *poller(void *opaque)
@@ -168,6 +218,8 @@ static void *poller(void *opaque)
              it = prev ? prev->next : polls.first) {
             if (poll_true(it)) {
                 finish(take_after(&polls, prev));
+            } else if (poll_hopeless(it)) {
+                item_free(take_after(&polls, prev));
             } else {
                 prev = it;
             }
@@ -187,6 +239,7 @@ void callback_cqe(void *cookie)
 
     pthread_mutex_lock(&lock);
     if (it->cookie == COOKIE_POLL) {
+        it->since = now_ns();
         put(&polls, it);
         if (!poller_on) {
             poller_on = thread_start(poller);
@@ -203,7 +256,7 @@ void callback_cqe(void *cookie)
 
 void callback_drop(void *cookie)
 {
-    free(cookie);
+    item_free(cookie);
 }
 
 void *callback_clone(const void *cookie, a350_stream *s)
@@ -215,6 +268,9 @@ void *callback_clone(const void *cookie, a350_stream *s)
         it->stream = s;
         it->card = s->card;
         it->notify = s->cb_notify;
+        if (it->event) {
+            ipc_event_ref(it->event);
+        }
     }
     return it;
 }
@@ -225,7 +281,7 @@ static void purge_queue(queue *q, const a350_stream *s)
 
     for (it = q->first; it; it = prev ? prev->next : q->first) {
         if (it->stream == s) {
-            free(take_after(q, prev));
+            item_free(take_after(q, prev));
         } else {
             prev = it;
         }
@@ -262,7 +318,7 @@ aclError callback_notify(const char *func, a350_stream *s)
 }
 
 static aclError submit(const char *func, a350_stream *s, const cb_item *proto,
-                       const char *what)
+                       const char *what, uint64_t *seq)
 {
     task_meta m = { .what = what };
     cb_item *it = malloc(sizeof(*it));
@@ -284,7 +340,7 @@ static aclError submit(const char *func, a350_stream *s, const cb_item *proto,
         a350_sqe_nop(&e[0], 0);
         a350_sqe_notify_wait(&e[1], 0, it->notify, 0);
         rc = stream_submit_locked(func, s, e, it->block ? 2 : 1, cookies, &m,
-                                  NULL);
+                                  seq);
     }
     pthread_mutex_unlock(&s->lock);
     if (rc) {
@@ -312,7 +368,7 @@ ACL_EXPORT aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn,
                     "not mix on one stream");
     }
     s->cb_simple = true;
-    return submit(__func__, s, &it, "host function");
+    return submit(__func__, s, &it, "host function", NULL);
 }
 
 ACL_EXPORT aclError aclrtLaunchCallback(aclrtCallback fn, void *userData,
@@ -338,7 +394,7 @@ ACL_EXPORT aclError aclrtLaunchCallback(aclrtCallback fn, void *userData,
     }
     it.block = blockType == ACL_CALLBACK_BLOCK;
     it.thread = s->cb_thread;
-    return submit(__func__, s, &it, "call-back");
+    return submit(__func__, s, &it, "call-back", NULL);
 }
 
 ACL_EXPORT aclError aclrtValueWait(void *devAddr, uint64_t value,
@@ -362,7 +418,20 @@ ACL_EXPORT aclError aclrtValueWait(void *devAddr, uint64_t value,
                                 : ACL_ERROR_RT_PARAM_INVALID, "devAddr %p is "
                     "not 8 aligned bytes of device memory", devAddr);
     }
-    return submit(__func__, s, &it, "wait for a value");
+    return submit(__func__, s, &it, "wait for a value", NULL);
+}
+
+aclError callback_wait_event(const char *func, a350_stream *s, ipc_event *e,
+                             uint64_t number, uint32_t seconds, uint64_t *seq)
+{
+    cb_item it = { .cookie = COOKIE_POLL, .block = true, .value = number,
+                   .event = ipc_event_ref(e), .seconds = seconds };
+    aclError rc = submit(func, s, &it, "wait for an event", seq);
+
+    if (rc) {
+        ipc_event_put(e);
+    }
+    return rc;
 }
 
 /* ---- subscribed threads ---- */

@@ -7,7 +7,7 @@
  * through the card's copy engine. Memory that is not pinned is always copied
  * by the host: pinning it for one copy costs more than the copy.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,28 +19,73 @@
 #define STAGE_SMALL     (32u << 10)
 #define STAGE_MAX       (64ull << 20)
 
-typedef enum { SIDE_HOST, SIDE_DEV, SIDE_BAD } side;
+/* IPC: memory that another process has exported. */
+typedef enum { SIDE_HOST, SIDE_DEV, SIDE_IPC, SIDE_BAD } side;
+
+typedef struct place {
+    side side;
+    acl_dev *dev;                /* SIDE_DEV: its device */
+    ipc_mem ipc;                 /* SIDE_IPC */
+} place;
+
+static bool is_device(const place *p)
+{
+    return p->side == SIDE_DEV || p->side == SIDE_IPC;
+}
 
 /* ---- where memory is ---- */
 
-/* Checks [p, p + n) when it is device memory; *@d its device. */
-static side side_of(const char *func, const char *name, const void *p,
-                    uint64_t n, acl_dev **d)
+static side bad_range(const char *func, const char *name, const void *p,
+                      uint64_t n, uint64_t base, uint64_t size)
 {
-    uint64_t addr = (uintptr_t)p, base, size;
+    acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p: %llu bytes run past the "
+             "end of its block (%p, %llu bytes)", name, p,
+             (unsigned long long)n, (void *)(uintptr_t)base,
+             (unsigned long long)size);
+    return SIDE_BAD;
+}
 
-    *d = NULL;
-    if (a350_addr_is_host(addr)) {
-        return SIDE_HOST;
-    }
-    *d = dev_of_addr(addr);
-    if (!*d) {
+/* Checks memory of a card that is not open here. */
+static side side_of_ipc(const char *func, const char *name, const void *p,
+                        uint64_t n, ipc_mem *m)
+{
+    uint64_t addr = (uintptr_t)p;
+
+    if (!ipc_mem_find(addr, m)) {
         acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p is memory of a card "
-                 "that this process has not open", name, p);
+                 "that this process has not open, and not imported", name, p);
         return SIDE_BAD;
     }
+    if (m->ended) {
+        acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p is memory of process "
+                 "%d, which %s", name, p, m->pid, m->ended);
+        return SIDE_BAD;
+    }
+    if (n > m->size - (addr - m->base)) {
+        return bad_range(func, name, p, n, m->base, m->size);
+    }
+    return SIDE_IPC;
+}
+
+/* Checks [p, p + n) when it is device memory. */
+static side side_of(const char *func, const char *name, const void *p,
+                    uint64_t n, place *at)
+{
+    uint64_t addr = (uintptr_t)p, base, size;
+    acl_dev *d;
+
+    at->dev = NULL;
+    if (a350_addr_is_host(addr)) {
+        return at->side = SIDE_HOST;
+    }
+    d = dev_of_addr(addr);
+    if (!d) {
+        return at->side = side_of_ipc(func, name, p, n, &at->ipc);
+    }
+    at->dev = d;
+    at->side = SIDE_BAD;
     /* The firmware's reserve is not in the allocator: nothing to check. */
-    if (a350_addr_offset(addr) < a350_card_id((*d)->card)->hbm_usable) {
+    if (a350_addr_offset(addr) < a350_card_id(d->card)->hbm_usable) {
         if (a350_hbm_range(addr, &base, &size)) {
             acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p is not "
                      "allocated device memory", name, p);
@@ -48,29 +93,52 @@ static side side_of(const char *func, const char *name, const void *p,
         }
         size = (size + 63) & ~63ull;
         if (n > size - (addr - base)) {
-            acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p: %llu bytes run "
-                     "past the end of its block (%p, %llu bytes)", name, p,
-                     (unsigned long long)n, (void *)(uintptr_t)base,
-                     (unsigned long long)size);
-            return SIDE_BAD;
+            return bad_range(func, name, p, n, base, size);
         }
     } else if (!a350_hbm_ptr(addr, n)) {
         acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p+%llu is outside of "
                  "device memory", name, p, (unsigned long long)n);
         return SIDE_BAD;
     }
-    return SIDE_DEV;
+    return at->side = SIDE_DEV;
 }
 
-static aclError peers_ok(const char *func, const acl_dev *a, const acl_dev *b)
+/* May @runner's card reach what another process has exported? */
+static aclError ipc_ok(const char *func, const acl_dev *runner,
+                       const place *at)
 {
-    if (!a || !b || a == b || dev_peer_enabled(a, b->id) ||
-        dev_peer_enabled(b, a->id)) {
+    const ipc_mem *m = &at->ipc;
+
+    if (at->side != SIDE_IPC ||
+        (m->peer_access && m->importer == runner->id) ||
+        m->device == runner->id ||
+        (m->device >= 0 && dev_peer_enabled(runner, m->device))) {
+        return ACL_SUCCESS;
+    }
+    return acl_fail(func, ACL_ERROR_RT_DRV_INTERNAL_ERROR, "device %d is no "
+                    "peer of the card of process %d's memory: import it with "
+                    "flag 0x1 while device %d is current, or call "
+                    "aclrtDeviceEnablePeerAccess", runner->id, m->pid,
+                    runner->id);
+}
+
+/* @runner: whose card does the work. */
+static aclError peers_ok(const char *func, const acl_dev *runner,
+                         const place *a, const place *b)
+{
+    const acl_dev *x = a->dev, *y = b->dev;
+    aclError rc;
+
+    if ((rc = ipc_ok(func, runner, a)) || (rc = ipc_ok(func, runner, b))) {
+        return rc;
+    }
+    if (!x || !y || x == y || dev_peer_enabled(x, y->id) ||
+        dev_peer_enabled(y, x->id)) {
         return ACL_SUCCESS;
     }
     return acl_fail(func, ACL_ERROR_RT_DRV_INTERNAL_ERROR, "devices %d and %d "
                     "are not peers: call aclrtDeviceEnablePeerAccess first",
-                    a->id, b->id);
+                    x->id, y->id);
 }
 
 static aclError check_args(const char *func, const void *dst, size_t max,
@@ -126,29 +194,88 @@ static aclError engine_copy(const char *func, acl_dev *d, uint64_t dst,
     return ACL_SUCCESS;
 }
 
-static void *reach(const void *p, side s, size_t n)
+static void *reach(const void *p, const place *at, size_t n)
 {
-    return s == SIDE_HOST ? (void *)p : a350_hbm_ptr((uintptr_t)p, n);
+    return at->side == SIDE_HOST ? (void *)p : a350_hbm_ptr((uintptr_t)p, n);
+}
+
+/*
+ * Between memory of another process, which the host cannot reach, and host
+ * memory that the card cannot: through device memory of @d.
+ */
+static aclError copy_through(const char *func, acl_dev *d, uint8_t *host,
+                             uint64_t far, size_t n, bool to_host)
+{
+    size_t room = n < STAGE_MAX ? n : STAGE_MAX, len;
+    aclError rc = ACL_SUCCESS;
+    uint64_t stage;
+    int err = a350_hbm_alloc(d->card, room, A350_HBM_NORMAL, &stage);
+
+    if (err) {
+        return acl_fail_card(func, err);
+    }
+    for (; n && rc == ACL_SUCCESS; n -= len, host += len, far += len) {
+        len = n < room ? n : room;
+        if (!to_host) {
+            a350_copy(a350_hbm_ptr(stage, len), host, len);
+        }
+        rc = engine_copy(func, d, to_host ? stage : far,
+                         to_host ? far : stage, len);
+        if (to_host && rc == ACL_SUCCESS) {
+            a350_copy(host, a350_hbm_ptr(stage, len), len);
+        }
+    }
+    a350_hbm_free(stage);
+    return rc;
+}
+
+/* One side or both are memory of another process. */
+static aclError copy_ipc(const char *func, void *dst, const place *dp,
+                         const void *src, const place *sp, size_t n)
+{
+    acl_dev *d = dp->dev ? dp->dev : sp->dev;
+    acl_ctx *c;
+    aclError rc;
+
+    if (!d) {
+        c = ctx_need(func, &rc);
+        if (!c) {
+            return rc;
+        }
+        d = c->dev;
+    }
+    rc = peers_ok(func, d, dp, sp);
+    if (rc) {
+        return rc;
+    }
+    if (dp->side == SIDE_HOST && !a350_host_is_pinned(dst, n)) {
+        return copy_through(func, d, dst, (uintptr_t)src, n, true);
+    }
+    if (sp->side == SIDE_HOST && !a350_host_is_pinned(src, n)) {
+        return copy_through(func, d, (void *)src, (uintptr_t)dst, n, false);
+    }
+    return engine_copy(func, d, (uintptr_t)dst, (uintptr_t)src, n);
 }
 
 aclError copy_sync(const char *func, void *dst, const void *src, size_t n)
 {
     acl_dev *dd, *sd;
-    side ds, ss;
+    place dp, sp;
     aclError rc;
 
     if (n == 0 || dst == src) {
         return ACL_SUCCESS;
     }
-    ds = side_of(func, "dst", dst, n, &dd);
-    if (ds == SIDE_BAD) {
+    if (side_of(func, "dst", dst, n, &dp) == SIDE_BAD ||
+        side_of(func, "src", src, n, &sp) == SIDE_BAD) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    ss = side_of(func, "src", src, n, &sd);
-    if (ss == SIDE_BAD) {
-        return ACL_ERROR_RT_PARAM_INVALID;
+    if (dp.side == SIDE_IPC || sp.side == SIDE_IPC) {
+        return copy_ipc(func, dst, &dp, src, &sp, n);
     }
-    rc = peers_ok(func, dd, sd);
+    dd = dp.dev;
+    sd = sp.dev;
+    rc = peers_ok(func, sd, &dp, &sp);
     if (rc) {
         return rc;
     }
@@ -161,7 +288,7 @@ aclError copy_sync(const char *func, void *dst, const void *src, size_t n)
         return engine_copy(func, dd ? dd : sd, (uintptr_t)dst, (uintptr_t)src,
                            n);
     }
-    host_move(reach(dst, ds, n), reach(src, ss, n), n);
+    host_move(reach(dst, &dp, n), reach(src, &sp, n), n);
     return ACL_SUCCESS;
 }
 
@@ -191,7 +318,8 @@ ACL_EXPORT aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value,
 {
     acl_dev *d;
     aclError rc;
-    side s;
+    acl_ctx *c;
+    place at;
 
     if (count == 0) {
         return ACL_SUCCESS;
@@ -200,14 +328,20 @@ ACL_EXPORT aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value,
     if (rc) {
         return rc;
     }
-    if (!ctx_need(__func__, &rc)) {
+    c = ctx_need(__func__, &rc);
+    if (!c) {
         return rc;
     }
-    s = side_of(__func__, "devPtr", devPtr, count, &d);
-    if (s == SIDE_BAD) {
+    if (side_of(__func__, "devPtr", devPtr, count, &at) == SIDE_BAD) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    if (s == SIDE_DEV && count >= ENGINE_MIN_H2D) {
+    rc = ipc_ok(__func__, c->dev, &at);
+    if (rc) {
+        return rc;
+    }
+    d = at.dev ? at.dev : c->dev;
+    if (at.side == SIDE_IPC ||
+        (at.side == SIDE_DEV && count >= ENGINE_MIN_H2D)) {
         uint64_t addr = (uintptr_t)devPtr;
 
         while (count) {
@@ -224,16 +358,16 @@ ACL_EXPORT aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value,
         }
         return ACL_SUCCESS;
     }
-    a350_fill(reach(devPtr, s, count), value, count);
+    a350_fill(reach(devPtr, &at, count), value, count);
     return ACL_SUCCESS;
 }
 
 /* ---- asynchronous ---- */
 
-static aclError check_kind(const char *func, aclrtMemcpyKind kind, side dst,
-                           side src)
+static aclError check_kind(const char *func, aclrtMemcpyKind kind,
+                           const place *dst, const place *src)
 {
-    bool d = dst == SIDE_DEV, s = src == SIDE_DEV, ok;
+    bool d = is_device(dst), s = is_device(src), ok;
 
     switch (kind) {
     case ACL_MEMCPY_HOST_TO_HOST:
@@ -332,28 +466,23 @@ static aclError stage_async(const char *func, a350_stream *s, uint64_t dst,
 static aclError copy_async(const char *func, void *dst, const void *src,
                            size_t n, aclrtMemcpyKind kind, a350_stream *s)
 {
-    acl_dev *dd, *sd;
-    side ds, ss;
+    place dp, sp;
     aclError rc;
 
-    ds = side_of(func, "dst", dst, n, &dd);
-    if (ds == SIDE_BAD) {
+    if (side_of(func, "dst", dst, n, &dp) == SIDE_BAD ||
+        side_of(func, "src", src, n, &sp) == SIDE_BAD) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    ss = side_of(func, "src", src, n, &sd);
-    if (ss == SIDE_BAD) {
-        return ACL_ERROR_RT_PARAM_INVALID;
-    }
-    if ((rc = check_kind(func, kind, ds, ss)) ||
-        (rc = peers_ok(func, dd, sd))) {
+    if ((rc = check_kind(func, kind, &dp, &sp)) ||
+        (rc = peers_ok(func, s->ctx->dev, &dp, &sp))) {
         return rc;
     }
-    if ((ds == SIDE_DEV || a350_host_is_pinned(dst, n)) &&
-        (ss == SIDE_DEV || a350_host_is_pinned(src, n))) {
+    if ((is_device(&dp) || a350_host_is_pinned(dst, n)) &&
+        (is_device(&sp) || a350_host_is_pinned(src, n))) {
         return engine_async(func, s, A350_SDMA_CPY, (uintptr_t)dst,
                             (uintptr_t)src, n, 0, "copy");
     }
-    if (ds == SIDE_DEV) {
+    if (is_device(&dp)) {
         return stage_async(func, s, (uintptr_t)dst, src, n);
     }
     if ((rc = stream_capturing(func, s)) ||
@@ -367,11 +496,12 @@ ACL_EXPORT aclError aclrtMemcpyAsync(void *dst, size_t destMax,
                                      const void *src, size_t count,
                                      aclrtMemcpyKind kind, aclrtStream stream)
 {
+    const place host = { .side = SIDE_HOST };
     a350_stream *s;
     aclError rc;
 
     if (kind == ACL_MEMCPY_HOST_TO_HOST) {
-        return check_kind(__func__, kind, SIDE_HOST, SIDE_HOST);
+        return check_kind(__func__, kind, &host, &host);
     }
     if (count == 0) {
         return ACL_SUCCESS;
@@ -396,9 +526,8 @@ ACL_EXPORT aclError aclrtMemsetAsync(void *devPtr, size_t maxCount,
     a350_stream *s;
     uint64_t addr = (uintptr_t)devPtr;
     aclError rc;
-    acl_dev *d;
     a350_sqe e;
-    side side;
+    place at;
 
     if (count == 0) {
         return ACL_SUCCESS;
@@ -411,11 +540,14 @@ ACL_EXPORT aclError aclrtMemsetAsync(void *devPtr, size_t maxCount,
     if (!s) {
         return rc;
     }
-    side = side_of(__func__, "devPtr", devPtr, count, &d);
-    if (side == SIDE_BAD) {
+    if (side_of(__func__, "devPtr", devPtr, count, &at) == SIDE_BAD) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    if (side == SIDE_HOST && !a350_host_is_pinned(devPtr, count)) {
+    rc = ipc_ok(__func__, s->ctx->dev, &at);
+    if (rc) {
+        return rc;
+    }
+    if (at.side == SIDE_HOST && !a350_host_is_pinned(devPtr, count)) {
         if ((rc = stream_capturing(__func__, s)) ||
             (rc = stream_wait(__func__, s, 0, -1))) {
             return rc;
@@ -645,8 +777,8 @@ ACL_EXPORT aclError aclrtReduceAsync(void *dst, const void *src,
                                      void *reserve)
 {
     uint32_t op = reduce_opcode(kind, type);
-    acl_dev *dd, *sd;
     a350_stream *s;
+    place dp, sp;
     aclError rc;
 
     CHECK_PTR(dst);
@@ -668,15 +800,15 @@ ACL_EXPORT aclError aclrtReduceAsync(void *dst, const void *src,
     if (!s) {
         return rc;
     }
-    if (side_of(__func__, "dst", dst, count, &dd) == SIDE_BAD ||
-        side_of(__func__, "src", src, count, &sd) == SIDE_BAD) {
+    if (side_of(__func__, "dst", dst, count, &dp) == SIDE_BAD ||
+        side_of(__func__, "src", src, count, &sp) == SIDE_BAD) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    if (!dd || !sd) {
+    if (!is_device(&dp) || !is_device(&sp)) {
         return FAIL(ACL_ERROR_RT_PARAM_INVALID, "%s is not device memory",
-                    dd ? "src" : "dst");
+                    is_device(&dp) ? "src" : "dst");
     }
-    rc = peers_ok(__func__, dd, sd);
+    rc = peers_ok(__func__, s->ctx->dev, &dp, &sp);
     return rc ? rc : engine_async(__func__, s, op, (uintptr_t)dst,
                                   (uintptr_t)src, count, 0, "reduce");
 }
@@ -688,8 +820,8 @@ ACL_EXPORT aclError aclrtValueWrite(void *devAddr, uint64_t value,
 {
     task_meta m = { .what = "value write" };
     a350_stream *s;
-    acl_dev *d;
     aclError rc;
+    place at;
     a350_sqe e;
 
     CHECK_PTR(devAddr);
@@ -704,15 +836,13 @@ ACL_EXPORT aclError aclrtValueWrite(void *devAddr, uint64_t value,
     if (!s) {
         return rc;
     }
-    if (side_of(__func__, "devAddr", devAddr, 8, &d) != SIDE_DEV) {
-        return d ? ACL_ERROR_RT_PARAM_INVALID
-                 : FAIL(ACL_ERROR_RT_PARAM_INVALID, "devAddr %p is not device "
-                        "memory", devAddr);
+    if (side_of(__func__, "devAddr", devAddr, 8, &at) == SIDE_BAD) {
+        return ACL_ERROR_RT_PARAM_INVALID;
     }
-    if (d->card != s->card) {
+    if (at.side != SIDE_DEV || at.dev->card != s->card) {
         /* The entry's address field names this card's memory only. */
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "devAddr %p is memory of "
-                    "device %d, the stream runs on device %d", devAddr, d->id,
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "devAddr %p is not memory of "
+                    "device %d, on which the stream runs", devAddr,
                     s->ctx->dev->id);
     }
     a350_sqe_write_value(&e, 0, (uintptr_t)devAddr, 3, &value,

@@ -2,7 +2,7 @@
 /*
  * Devices: which there are, opening and closing, the device's own queue.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -187,6 +187,8 @@ void dev_close(acl_dev *d)
     pthread_mutex_lock(&d->lock);
     if (--d->opens == 0) {
         kernels_device_gone(d);
+        ipc_device_gone(d);
+        ipc_mem_device_gone(d);
         a350_sq_destroy(d->copy_sq);
         d->copy_sq = NULL;
         a350_card_close(d->card);

@@ -8,7 +8,7 @@
  * submitted, so a later record must not share its flag. The notify is given
  * back when record and waits are through.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,8 @@ typedef struct event {
     /* the latest wait, for aclrtQueryEventWaitStatus */
     a350_stream *wait_stream;
     uint64_t wait_seq;
+    ipc_event *ipc;              /* ACL_EVENT_IPC: everything is there */
+    bool ipc_sync;               /* with SYNC: waits may come first */
 } event;
 
 /* Records and their references; taken in call-backs of queues. */
@@ -110,8 +112,24 @@ static rec_state rec_state_of(event_rec *r)
 
 /* ---- life ---- */
 
+/* What the event is made of; sets the error. @fd: another process's event. */
+static aclError resources(const char *func, event *e, acl_dev *d, int fd)
+{
+    if (fd >= 0) {
+        return ipc_event_open(func, fd, &e->ipc);
+    }
+    if (e->flags & ACL_EVENT_IPC) {
+        return ipc_event_new(func, &e->ipc);
+    }
+    if (e->flags & F_STEADY && a350_notify_alloc(d->card, &e->notify)) {
+        return acl_fail(func, ACL_ERROR_RT_NO_EVENT_RESOURCE, "%s",
+                        a350_card_text());
+    }
+    return ACL_SUCCESS;
+}
+
 static aclError create(const char *func, aclrtEvent *out, ev_kind kind,
-                       uint32_t flags)
+                       uint32_t flags, int fd)
 {
     aclError rc;
     acl_ctx *c;
@@ -131,21 +149,25 @@ static aclError create(const char *func, aclrtEvent *out, ev_kind kind,
                         EVENT_MAX);
     }
     e = handle_new(H_EVENT);
-    rc = e ? ACL_SUCCESS
-           : acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "too many "
+    if (e) {
+        e->kind = kind;
+        e->flags = flags;
+        if (flags & ACL_EVENT_IPC) {
+            e->ipc_sync = flags & ACL_EVENT_SYNC;
+            e->flags &= ~ACL_EVENT_SYNC;
+        }
+        rc = resources(func, e, c->dev, fd);
+    } else {
+        rc = acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "too many "
                       "handles");
-    if (e && flags & F_STEADY &&
-        a350_notify_alloc(c->dev->card, &e->notify)) {
-        handle_free(e);
-        rc = acl_fail(func, ACL_ERROR_RT_NO_EVENT_RESOURCE, "%s",
-                      a350_card_text());
     }
     if (rc) {
+        if (e) {
+            handle_free(e);
+        }
         atomic_fetch_sub(&c->dev->events, 1);
         return rc;
     }
-    e->kind = kind;
-    e->flags = flags;
     e->dev = c->dev;
     e->generation = c->dev->generation;
     e->id = next_id++;
@@ -155,7 +177,7 @@ static aclError create(const char *func, aclrtEvent *out, ev_kind kind,
 
 ACL_EXPORT aclError aclrtCreateEvent(aclrtEvent *event)
 {
-    return create(__func__, event, EV_PLAIN, KIND_PLAIN);
+    return create(__func__, event, EV_PLAIN, KIND_PLAIN, -1);
 }
 
 static aclError check_flags(const char *func, uint32_t flag)
@@ -175,7 +197,7 @@ ACL_EXPORT aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag)
 {
     aclError rc = check_flags(__func__, flag);
 
-    return rc ? rc : create(__func__, event, EV_FLAG, flag);
+    return rc ? rc : create(__func__, event, EV_FLAG, flag, -1);
 }
 
 ACL_EXPORT aclError aclrtCreateEventExWithFlag(aclrtEvent *event,
@@ -183,7 +205,7 @@ ACL_EXPORT aclError aclrtCreateEventExWithFlag(aclrtEvent *event,
 {
     aclError rc = check_flags(__func__, flag);
 
-    return rc ? rc : create(__func__, event, EV_EX, flag);
+    return rc ? rc : create(__func__, event, EV_EX, flag, -1);
 }
 
 static event *event_need(const char *func, const void *h, aclError *rc)
@@ -214,6 +236,10 @@ ACL_EXPORT aclError aclrtDestroyEvent(aclrtEvent event_)
     if (e->flags & F_STEADY && e->dev->card &&
         e->generation == e->dev->generation) {
         a350_notify_free(e->dev->card, e->notify);
+    }
+    if (e->ipc) {
+        ipc_freed(IPC_EVENT, e->dev, e->id);
+        ipc_event_put(e->ipc);
     }
     atomic_fetch_sub(&e->dev->events, 1);
     handle_free(e);
@@ -297,6 +323,9 @@ static aclError record(const char *func, aclrtEvent h, aclrtStream stream,
                         "device %d, the stream of device %d", e->dev->id,
                         s->ctx->dev->id);
     }
+    if (e->ipc) {
+        return ipc_event_record(func, e->ipc, s);
+    }
     r = rec_new(func, e, s, &rc);
     if (!r) {
         return rc;
@@ -344,6 +373,10 @@ ACL_EXPORT aclError aclrtResetEvent(aclrtEvent event_, aclrtStream stream)
     s = stream_need(__func__, stream, &rc);
     if (!s) {
         return rc;
+    }
+    if (e->ipc) {
+        return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "an IPC event cannot be "
+                    "reset");
     }
     if (e->kind == EV_PLAIN) {
         return ACL_SUCCESS;      /* without effect */
@@ -428,6 +461,14 @@ static aclError wait_event(const char *func, aclrtStream stream, aclrtEvent h,
         return acl_fail(func, ACL_ERROR_RT_STREAM_CONTEXT, "the event is of "
                         "device %d, the stream of device %d", e->dev->id,
                         s->ctx->dev->id);
+    }
+    if (e->ipc) {
+        rc = ipc_event_wait(func, e->ipc, e->ipc_sync || e->kind == EV_EX, s,
+                            seconds, &e->wait_seq);
+        if (rc == ACL_SUCCESS) {
+            e->wait_stream = s;
+        }
+        return rc;
     }
     if (e->last && e->last->captured) {
         return graph_join(func, e->last->graph, s);
@@ -528,6 +569,9 @@ static aclError sync_event(const char *func, aclrtEvent h, int32_t timeout)
     if (!e || (rc = captured(func, e))) {
         return rc;
     }
+    if (e->ipc) {
+        return ipc_event_sync(func, e->ipc, timeout);
+    }
     pthread_mutex_lock(&lock);
     r = e->last;
     if (r) {
@@ -574,6 +618,11 @@ static bool recorded(event *e)
     event_rec *r;
     bool done;
 
+    if (e->ipc) {
+        uint64_t last = ipc_event_last(e->ipc);
+
+        return last && ipc_event_done(e->ipc, last);
+    }
     pthread_mutex_lock(&lock);
     r = e->last;
     if (r) {
@@ -648,6 +697,10 @@ ACL_EXPORT aclError aclrtQueryEventWaitStatus(aclrtEvent event_,
 static aclError stamp(const char *func, event *e, const char *name,
                       uint64_t *ns)
 {
+    if (e->ipc) {
+        return acl_fail(func, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the %s "
+                        "event is an IPC event, which keeps no time", name);
+    }
     if (!recorded(e)) {
         return acl_fail(func, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the %s "
                         "event is not recorded, or its record is not complete",
@@ -733,6 +786,8 @@ ACL_EXPORT aclError aclrtGetEventAvailNum(uint32_t *eventCount)
 ACL_EXPORT aclError aclrtIpcGetEventHandle(aclrtEvent event_,
                                            aclrtIpcEventHandle *handle)
 {
+    char key[IPC_KEY_SIZE];
+    ipc_info info = { 0 };
     aclError rc;
     event *e;
 
@@ -741,19 +796,55 @@ ACL_EXPORT aclError aclrtIpcGetEventHandle(aclrtEvent event_,
     if (!e) {
         return rc;
     }
-    if (!(e->flags & ACL_EVENT_IPC)) {
+    if (!e->ipc) {
         return FAIL(ACL_ERROR_RT_PARAM_INVALID, "the event was not created "
                     "with flag 0x40 (IPC)");
     }
-    return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a card belongs to one "
-                "process: its events cannot be shared with another one");
+    if (!e->dev->card || e->generation != e->dev->generation) {
+        return FAIL(ACL_ERROR_RT_INVALID_HANDLE, "the event is of device %d "
+                    "before its reset", e->dev->id);
+    }
+    info.id = e->id;
+    info.size = e->ipc_sync;
+    info.card = a350_card_number(e->dev->card);
+    rc = ipc_export(__func__, IPC_EVENT, e->dev, &info, e->id, true,
+                    ipc_event_fd(e->ipc), key, sizeof(key));
+    if (rc == ACL_SUCCESS) {
+        memset(handle->reserved, 0, sizeof(handle->reserved));
+        memcpy(handle->reserved, key, strnlen(key, sizeof(handle->reserved)));
+    }
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle,
                                             aclrtEvent *event_)
 {
-    (void)handle;
+    char key[IPC_KEY_SIZE] = "";
+    ipc_lease lease;
+    uint32_t flags = ACL_EVENT_IPC;
+    aclError rc;
+    int fd;
+
     CHECK_PTR(event_);
-    return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a card belongs to one "
-                "process: events of another one cannot be opened");
+    memcpy(key, handle.reserved, sizeof(handle.reserved));
+    if (!ctx_need(__func__, &rc) ||
+        (rc = ipc_import(__func__, IPC_EVENT, key, &lease))) {
+        return rc;
+    }
+    /* The memory is all there is to it: no lease is needed. */
+    fd = lease.mem_fd;
+    lease.mem_fd = -1;
+    ipc_lease_end(&lease);
+    if (fd < 0) {
+        return FAIL(ACL_ERROR_RT_INTERNAL_ERROR, "process %d sent no memory "
+                    "along with its event", lease.pid);
+    }
+    if (lease.info.size) {
+        flags |= ACL_EVENT_SYNC;
+    }
+    rc = create(__func__, event_, EV_FLAG, flags, fd);
+    if (rc) {
+        close(fd);
+    }
+    return rc;
 }

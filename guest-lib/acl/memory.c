@@ -2,7 +2,7 @@
 /*
  * Device and host memory: allocation, registration, questions.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 #include "heap.h"
 
 #include <errno.h>
@@ -154,12 +154,38 @@ ACL_EXPORT aclError aclrtMallocForTaskScheduler(void **devPtr, size_t size,
     return malloc_cfg(__func__, devPtr, size, policy, cfg);
 }
 
+int dev_mem_free(uint64_t addr)
+{
+    uint64_t base, size;
+
+    if (a350_hbm_range(addr, &base, &size) == 0 && base == addr) {
+        switch (ipc_freed(IPC_MEM, dev_of_addr(addr), addr)) {
+        case IPC_HELD:
+            return 0;
+        case IPC_HELD_BEFORE:
+            return a350_fail(-EINVAL, "0x%llx is freed already; other "
+                             "processes that imported it still have it",
+                             (unsigned long long)addr);
+        case IPC_FREE:
+            break;
+        }
+    }
+    return a350_hbm_free(addr);
+}
+
 static aclError dev_free(const char *func, void *p)
 {
+    ipc_mem m;
+
     if (!p) {
         return acl_fail(func, ACL_ERROR_INVALID_PARAM, "devPtr is NULL");
     }
-    if (a350_hbm_free((uintptr_t)p)) {
+    if (!dev_of_addr((uintptr_t)p) && ipc_mem_find((uintptr_t)p, &m)) {
+        return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "devPtr %p is memory "
+                        "of process %d: give it back by aclrtIpcMemClose", p,
+                        m.pid);
+    }
+    if (dev_mem_free((uintptr_t)p)) {
         return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s",
                         a350_card_text());
     }
@@ -631,6 +657,7 @@ ACL_EXPORT aclError aclrtPointerGetAttributes(const void *ptr,
                                               aclrtPtrAttributes *attributes)
 {
     acl_dev *d;
+    ipc_mem m;
 
     CHECK_PTR(ptr);
     CHECK_PTR(attributes);
@@ -644,9 +671,14 @@ ACL_EXPORT aclError aclrtPointerGetAttributes(const void *ptr,
         attributes->pageSize =
             a350_hbm_range((uintptr_t)ptr, &base, &size) == 0 &&
             base % HUGE == 0 && size % HUGE == 0 ? HUGE : 4096;
+    } else if (ipc_mem_find((uintptr_t)ptr, &m)) {
+        attributes->location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+        attributes->location.id = (uint32_t)(m.device >= 0 ? m.device
+                                                           : m.importer);
+        attributes->pageSize = 4096;
     } else if (!a350_addr_is_host((uintptr_t)ptr)) {
         return FAIL(ACL_ERROR_RT_PARAM_INVALID, "%p is memory of a card that "
-                    "this process has not open", ptr);
+                    "this process has not open, and not imported", ptr);
     } else {
         attributes->location.type = a350_host_is_pinned(ptr, 1)
                                     ? ACL_MEM_LOCATION_TYPE_HOST
@@ -660,9 +692,13 @@ ACL_EXPORT aclError aclrtMemGetAddressRange(void *ptr, void **pbase,
                                             size_t *psize)
 {
     uint64_t base, size;
+    ipc_mem m;
 
     CHECK_PTR(ptr);
-    if (a350_hbm_range((uintptr_t)ptr, &base, &size)) {
+    if (!dev_of_addr((uintptr_t)ptr) && ipc_mem_find((uintptr_t)ptr, &m)) {
+        base = m.base;
+        size = m.size;
+    } else if (a350_hbm_range((uintptr_t)ptr, &base, &size)) {
         return FAIL(ACL_ERROR_RT_PARAM_INVALID, "%s", a350_card_text());
     }
     if (pbase) {

@@ -3,7 +3,7 @@
  * Notifies and counting notifies (spec/api/acl-runtime.md §12,
  * spec/hw/task-queues.md §3).
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,10 @@
 typedef struct notify {
     uint32_t magic;
     uint32_t id;
-    acl_dev *dev;
+    acl_dev *dev;                /* of an imported one: the importer's */
     uint32_t generation;
+    bool imported;
+    ipc_lease lease;
 } notify;
 
 static aclError create(const char *func, void **out, uint64_t flag,
@@ -79,8 +81,12 @@ static aclError destroy(const char *func, void *h, uint32_t magic)
     aclError rc = ACL_SUCCESS;
     notify *n = need(func, h, magic, &rc);
 
-    if (n && magic == H_NOTIFY) {
-        a350_notify_free(n->dev->card, n->id);
+    if (handle_is(h, magic) && ((notify *)h)->imported) {
+        ipc_lease_end(&((notify *)h)->lease);
+    } else if (n && magic == H_NOTIFY) {
+        if (ipc_freed(IPC_NOTIFY, n->dev, n->id) == IPC_FREE) {
+            a350_notify_free(n->dev->card, n->id);
+        }
     } else if (n) {
         a350_cnt_notify_free(n->dev->card, n->id);
     } else if (!h || !handle_is(h, magic)) {
@@ -115,6 +121,32 @@ ACL_EXPORT aclError aclrtDestroyNotify(aclrtNotify notify_)
     return destroy(__func__, notify_, H_NOTIFY);
 }
 
+/*
+ * spec/hw/task-queues.md §3, WRITE_VALUE: a notify of another process is
+ * recorded by a write of 1 to its register.
+ */
+static aclError record_imported(const char *func, const notify *n,
+                                const a350_stream *s, a350_sqe *e)
+{
+    const ipc_lease *l = &n->lease;
+    const char *ended = ipc_lease_ended(l);
+    uint64_t own = a350_card_id(s->card)->dev_base;
+    uint32_t one = 1;
+
+    if (ended) {
+        return acl_fail(func, ACL_ERROR_RT_INVALID_HANDLE, "the notify is of "
+                        "process %d, which %s", l->pid, ended);
+    }
+    if ((own ^ l->info.addr) >> A350_WV_ADDR_BITS) {
+        return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "card %u's "
+                        "notifies have addresses that card %u cannot write in "
+                        "%u bits", l->info.card, a350_card_number(s->card),
+                        A350_WV_ADDR_BITS);
+    }
+    a350_sqe_write_value(e, 0, l->info.addr, 2, &one, A350_WV_SUB_IPC_PCIE);
+    return ACL_SUCCESS;
+}
+
 ACL_EXPORT aclError aclrtRecordNotify(aclrtNotify notify_, aclrtStream stream)
 {
     task_meta m = { .what = "notify record" };
@@ -126,7 +158,11 @@ ACL_EXPORT aclError aclrtRecordNotify(aclrtNotify notify_, aclrtStream stream)
     if (!s) {
         return rc;
     }
-    a350_sqe_notify_record(&e, 0, n->id);
+    if (!n->imported) {
+        a350_sqe_notify_record(&e, 0, n->id);
+    } else if ((rc = record_imported(__func__, n, s, &e))) {
+        return rc;
+    }
     return stream_submit(__func__, s, &e, 1, NULL, &m, NULL);
 }
 
@@ -142,6 +178,11 @@ ACL_EXPORT aclError aclrtWaitAndResetNotify(aclrtNotify notify_,
 
     if (!s) {
         return rc;
+    }
+    if (n->imported) {
+        return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the notify is of "
+                    "process %d: only its own card can wait for it",
+                    n->lease.pid);
     }
     a350_sqe_notify_wait(&e, 0, n->id, timeout);
     return stream_submit(__func__, s, &e, 1, NULL, &m, NULL);
@@ -171,8 +212,15 @@ ACL_EXPORT aclError aclrtNotifyBatchReset(aclrtNotify *notifies, size_t num)
         return FAIL(ACL_ERROR_INVALID_PARAM, "num is 0");
     }
     for (i = 0; i < num; i++) {
-        if (!need(__func__, notifies[i], H_NOTIFY, &rc)) {
+        notify *n = need(__func__, notifies[i], H_NOTIFY, &rc);
+
+        if (!n) {
             return rc;
+        }
+        if (n->imported) {
+            return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "notify %zu is of "
+                        "process %d: only that process can reset it", i,
+                        n->lease.pid);
         }
     }
     for (i = 0; i < num; i++) {
@@ -306,6 +354,7 @@ ACL_EXPORT aclError aclrtCntNotifyGetId(aclrtCntNotify cntNotify,
 ACL_EXPORT aclError aclrtNotifyGetExportKey(aclrtNotify notify_, char *key,
                                             size_t len, uint64_t flags)
 {
+    ipc_info info = { .size = sizeof(uint32_t) };
     aclError rc;
     notify *n;
 
@@ -314,34 +363,79 @@ ACL_EXPORT aclError aclrtNotifyGetExportKey(aclrtNotify notify_, char *key,
     if (!n) {
         return rc;
     }
-    if (len < 65 || flags & ~ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "len %zu (at least 65), flags "
-                    "0x%llx (0 or 2)", len, (unsigned long long)flags);
+    if (len < IPC_KEY_SIZE ||
+        flags & ~ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "len %zu (at least %u), flags "
+                    "0x%llx (0 or 2)", len, IPC_KEY_SIZE,
+                    (unsigned long long)flags);
     }
-    return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a card belongs to one "
-                "process: its notifies cannot be shared with another one");
+    if (n->imported) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "the notify is of process %d: "
+                    "only that process can export it", n->lease.pid);
+    }
+    info.addr = a350_notify_device_addr(n->dev->card, n->id);
+    info.id = n->id;
+    info.card = a350_card_number(n->dev->card);
+    return ipc_export(__func__, IPC_NOTIFY, n->dev, &info, n->id,
+                      flags & ACL_RT_NOTIFY_EXPORT_FLAG_DISABLE_PID_VALIDATION,
+                      -1, key, len);
 }
 
 ACL_EXPORT aclError aclrtNotifyImportByKey(aclrtNotify *notify_,
                                            const char *key, uint64_t flags)
 {
-    (void)flags;
+    aclError rc;
+    acl_ctx *c;
+    notify *n;
+    int pid;
+
     CHECK_PTR(notify_);
     CHECK_PTR(key);
-    return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a card belongs to one "
-                "process: notifies of another one cannot be imported");
+    if (flags & ~ACL_RT_NOTIFY_IMPORT_FLAG_ENABLE_PEER_ACCESS) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "flags 0x%llx: 0 or 2",
+                    (unsigned long long)flags);
+    }
+    if (!ipc_key_valid(IPC_NOTIFY, key, &pid)) {
+        return ipc_bad_key(__func__, IPC_NOTIFY, key);
+    }
+    c = ctx_need(__func__, &rc);
+    if (!c) {
+        return rc;
+    }
+    n = handle_new(H_NOTIFY);
+    if (!n) {
+        return FAIL(ACL_ERROR_RT_MEMORY_ALLOCATION, "too many handles");
+    }
+    rc = ipc_import(__func__, IPC_NOTIFY, key, &n->lease);
+    if (rc) {
+        handle_free(n);
+        return rc;
+    }
+    n->imported = true;
+    n->id = n->lease.info.id;
+    n->dev = c->dev;
+    n->generation = c->dev->generation;
+    *notify_ = n;
+    return ACL_SUCCESS;
 }
 
 ACL_EXPORT aclError aclrtNotifySetImportPid(aclrtNotify notify_, int32_t *pid,
                                             size_t num)
 {
     aclError rc;
+    notify *n;
 
     CHECK_PTR(pid);
     if (num == 0) {
         return FAIL(ACL_ERROR_INVALID_PARAM, "num is 0");
     }
-    return need(__func__, notify_, H_NOTIFY, &rc)
-           ? FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "notifies cannot be "
-                  "shared between processes") : rc;
+    n = need(__func__, notify_, H_NOTIFY, &rc);
+    if (!n) {
+        return rc;
+    }
+    if (n->imported) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "the notify is of process %d: "
+                    "only that process can say who imports it", n->lease.pid);
+    }
+    return ipc_allow(__func__, IPC_NOTIFY, n->dev, n->id, pid, num);
 }

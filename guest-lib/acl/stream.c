@@ -6,7 +6,7 @@
  * is complete. Entries are given back lazily, when room is needed or at a
  * synchronisation: that is one look at the head register.
  */
-#include "acl_priv.h"
+#include "ipc_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +85,9 @@ static void meta_release(a350_stream *s, task_meta *m)
     }
     if (m->free_dev) {
         a350_hbm_free((uintptr_t)m->free_dev);
+    }
+    if (m->ipc) {
+        ipc_event_put(m->ipc);
     }
     memset(m, 0, sizeof(*m));
 }

@@ -162,7 +162,7 @@ ACL_EXPORT aclError aclrtReleaseMemAddress(void *virPtr)
         FAIL(rc, "memory is mapped at %p: unmap it first", virPtr);
     } else {
         *p = r->next;
-        a350_hbm_free(r->va);
+        dev_mem_free(r->va);
         free(r);
         rc = ACL_SUCCESS;
     }
@@ -500,105 +500,4 @@ ACL_EXPORT aclError aclrtMemSetPidToShareableHandleV2(
     CHECK_PTR(shareableHandle);
     CHECK_PTR(pid);
     return no_sharing(__func__);
-}
-
-/*
- * IPC keys are made, so that a program may go on and find its peer in the same
- * process: an import in the process that made the key gives the same address.
- */
-static bool key_parse(const char *key, int *pid, uint64_t *addr)
-{
-    unsigned long long a;
-
-    if (sscanf(key, "atlas350-ipc-%d-%llx", pid, &a) != 2) {
-        return false;
-    }
-    *addr = a;
-    return true;
-}
-
-ACL_EXPORT aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size,
-                                            char *key, size_t len,
-                                            uint64_t flags)
-{
-    uint64_t base, bytes;
-
-    CHECK_PTR(devPtr);
-    CHECK_PTR(key);
-    if (size == 0 || len < 65 ||
-        flags & ~ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION) {
-        return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu (more than 0), len %zu "
-                    "(at least 65), flags 0x%llx (0 or 1)", size, len,
-                    (unsigned long long)flags);
-    }
-    if (a350_hbm_range((uintptr_t)devPtr, &base, &bytes)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "%s", a350_card_text());
-    }
-    snprintf(key, len, "atlas350-ipc-%d-%llx", (int)getpid(),
-             (unsigned long long)(uintptr_t)devPtr);
-    return ACL_SUCCESS;
-}
-
-ACL_EXPORT aclError aclrtIpcMemImportByKey(void **devPtr, const char *key,
-                                           uint64_t flags)
-{
-    uint64_t addr, base, bytes;
-    int pid;
-
-    CHECK_PTR(devPtr);
-    CHECK_PTR(key);
-    if (flags & ~ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS ||
-        !key_parse(key, &pid, &addr)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "\"%.64s\" is no key of "
-                    "aclrtIpcMemGetExportKey, or flags 0x%llx is not 0 or 1",
-                    key, (unsigned long long)flags);
-    }
-    if (pid != (int)getpid()) {
-        return no_sharing(__func__);
-    }
-    if (a350_hbm_range(addr, &base, &bytes)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "the memory behind the key is "
-                    "freed");
-    }
-    *devPtr = (void *)(uintptr_t)addr;
-    return ACL_SUCCESS;
-}
-
-static aclError key_check(const char *func, const char *key)
-{
-    uint64_t addr;
-    int pid;
-
-    if (!key) {
-        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "key is NULL");
-    }
-    return key_parse(key, &pid, &addr)
-           ? ACL_SUCCESS
-           : acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "\"%.64s\" is no key "
-                      "of aclrtIpcMemGetExportKey", key);
-}
-
-ACL_EXPORT aclError aclrtIpcMemClose(const char *key)
-{
-    return key_check(__func__, key);
-}
-
-ACL_EXPORT aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid,
-                                            size_t num)
-{
-    CHECK_PTR(pid);
-    if (num == 0) {
-        return FAIL(ACL_ERROR_INVALID_PARAM, "num is 0");
-    }
-    return key_check(__func__, key);
-}
-
-ACL_EXPORT aclError aclrtIpcMemSetAttr(const char *key,
-                                       aclrtIpcMemAttrType type, uint64_t attr)
-{
-    (void)attr;
-    if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "type %d: 0", (int)type);
-    }
-    return key_check(__func__, key);
 }

@@ -1028,7 +1028,7 @@ ACL_FUNC_VISIBILITY aclError aclrtMemGetAllocationGranularity(
     aclrtPhysicalMemProp *prop, aclrtMemGranularityOptions option,
     size_t *granularity);
 
-/* These return 207000: a card belongs to one process. */
+/* These return 207000: an imported handle could be mapped nowhere. */
 ACL_FUNC_VISIBILITY aclError aclrtMemExportToShareableHandle(
     aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
     uint64_t *shareableHandle);
@@ -1053,18 +1053,22 @@ ACL_FUNC_VISIBILITY aclError aclrtMemGetAllocationPropertiesFromHandle(
 /*
  * ---- Sharing between processes ----
  *
- * A card belongs to one process of a guest, and another process cannot map its
- * memory or notifies: keys can be made, imports of a key of another process
- * return ACL_ERROR_RT_FEATURE_NOT_SUPPORT (207000).
+ * For processes of one guest that have a card each. An importer is checked
+ * against the exporter's list of processes (207006), unless the key was made
+ * without that.
  */
 
 /* @len: at least 65. */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size,
     char *key, size_t len, uint64_t flags);
 
-/* A key of this process gives the same address; of another one 207000. */
+/*
+ * The address is the exporter's. The card of the current device must be a peer
+ * of the exporter's: flag 1, or aclrtDeviceEnablePeerAccess.
+ */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemImportByKey(void ** devPtr,
     const char *key, uint64_t flags);
+/* Ends an import; where the key was made, further imports by it. */
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemClose(const char *key);
 ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetImportPid(const char *key,
     int32_t *pid, size_t num);
@@ -1072,10 +1076,12 @@ ACL_FUNC_VISIBILITY aclError aclrtIpcMemSetAttr(const char *key,
     aclrtIpcMemAttrType type, uint64_t attr);
 ACL_FUNC_VISIBILITY aclError aclrtNotifyGetExportKey(aclrtNotify notify,
     char *key, size_t len, uint64_t flags);
+/* For recording: only its maker's card can wait for a notify. */
 ACL_FUNC_VISIBILITY aclError aclrtNotifyImportByKey(aclrtNotify *notify,
     const char *key, uint64_t flags);
 ACL_FUNC_VISIBILITY aclError aclrtNotifySetImportPid(aclrtNotify notify,
     int32_t *pid, size_t num);
+/* Of an event with ACL_EVENT_IPC; all its processes may record and wait. */
 ACL_FUNC_VISIBILITY aclError aclrtIpcGetEventHandle(aclrtEvent event,
     aclrtIpcEventHandle *handle);
 ACL_FUNC_VISIBILITY aclError aclrtIpcOpenEventHandle(

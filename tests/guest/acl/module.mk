@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-ACL_TESTS := acl-memory acl-stream acl-kernel acl-threads acl-bad
+ACL_TESTS := acl-memory acl-stream acl-kernel acl-threads acl-bad acl-ipc
 ACL_TEST_BIN := $(ACL_TESTS:%=$(B)/tests/guest/%)
 ACL_TEST_DIR := $(B)/tests/guest/acl
 ACL_TEST_FILES := $(ACL_TEST_DIR)/libacl_test_kernel.so \
