@@ -327,7 +327,9 @@ static void admin_execute(Atlas350State *s, uint32_t n)
                       "%u, which is not posted\n", s->card.index, n);
         return;
     }
+    a350_ts_lock(&s->card);
     slot.result = admin_dispatch(&s->card, &slot);
+    a350_ts_unlock(&s->card);
     trace_atlas350_admin(s->card.index, n, slot.opcode, slot.result,
                          slot.message);
     mem->result = slot.result;

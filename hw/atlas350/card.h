@@ -144,7 +144,7 @@ void a350_mover_reset(A350Card *c);
  * Takes back one submitted job: it is not worked on when this returns, and
  * done has either returned or will not be called. True in the latter case.
  * What was moved so far stays moved. Neither this nor _reset may be called
- * with a lock held that done takes, nor from done.
+ * with a lock held that done waits for, nor from done.
  */
 bool a350_mover_cancel(A350Card *c, A350Move *m);
 /* Ends all jobs of @c that touch @peer with the status of a broken link. */

@@ -343,6 +343,9 @@ static bool mover_spin(A350Mover *v)
     return v->submitted != seen;
 }
 
+/* The mover that this thread is a worker of. */
+static __thread A350Mover *mover_self;
+
 static void *mover_thread(void *opaque)
 {
     MoverThread *t = opaque;
@@ -350,6 +353,7 @@ static void *mover_thread(void *opaque)
     bool worked = false;
     A350Move *m;
 
+    mover_self = v;
     rcu_register_thread();
     qemu_mutex_lock(&v->lock);
     while (!v->quit) {
@@ -385,14 +389,20 @@ static void mover_start_thread(A350Mover *v)
 
 static void mover_enqueue(A350Mover *v, A350Move *m)
 {
+    bool wake;
+
     qemu_mutex_lock(&v->lock);
+    /* A worker that ends a job and gets the next one needs no other for it. */
+    wake = mover_self != v || !QTAILQ_EMPTY(&v->queue);
     m->state = MOVE_QUEUED;
     qatomic_set(&v->submitted, v->submitted + 1);
     QTAILQ_INSERT_TAIL(&v->queue, m, next);
-    if (!v->num_idle && v->num_threads < v->max_threads) {
-        mover_start_thread(v);
+    if (wake) {
+        if (!v->num_idle && v->num_threads < v->max_threads) {
+            mover_start_thread(v);
+        }
+        qemu_cond_signal(&v->work);
     }
-    qemu_cond_signal(&v->work);
     qemu_mutex_unlock(&v->lock);
 }
 

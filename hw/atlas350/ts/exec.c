@@ -408,7 +408,7 @@ static bool next_entry(A350Sq *sq, TsResult *res)
     return true;
 }
 
-bool ts_sq_run(A350Sq *sq)
+bool ts_sq_run(A350Sq *sq, unsigned budget)
 {
     TsResult res;
     unsigned n;
@@ -416,7 +416,7 @@ bool ts_sq_run(A350Sq *sq)
     if (!sq->exists) {
         return false;
     }
-    for (n = 0; n < TS_SQ_BUDGET; n++) {
+    for (n = 0; n < budget; n++) {
         if (sq->state == SQ_IDLE) {
             if (!next_entry(sq, &res)) {
                 return false;

@@ -153,7 +153,7 @@ static bool ts_queues(A350Ts *ts, bool *any)
             id = w * 64 + ctz64(bits);
             bits &= bits - 1;
             *any = true;
-            used_up = ts_sq_run(&ts->sq[id]);
+            used_up = ts_sq_run(&ts->sq[id], TS_SQ_BUDGET);
             if (used_up) {
                 qatomic_or(&ts->ready[w], 1ull << (id % 64));
                 more = true;
@@ -189,6 +189,29 @@ static bool ts_run(A350Ts *ts)
         ts_stall_idle(ts);
     }
     return more;
+}
+
+/*
+ * A worker has ended the copy of @sq. It goes on with the queue itself, so that
+ * one copy after the other costs no hand-over to the card's thread and back;
+ * unless that one is at work, or the next entry is no copy: then the card's
+ * thread has it as ever.
+ */
+void ts_continue(A350Sq *sq)
+{
+    A350Ts *ts = sq->ts;
+    bool again = false;
+
+    /* Never waited for: who has the lock may be waiting for this thread. */
+    if (!qemu_mutex_trylock(&ts->run_lock)) {
+        if (!qatomic_read(&ts->paused)) {
+            again = !ts_sq_run(sq, TS_COPY_BUDGET) && sq->state == SQ_COPY;
+        }
+        qemu_mutex_unlock(&ts->run_lock);
+    }
+    if (!again) {
+        ts_wake(ts, sq->id);
+    }
 }
 
 static bool loop_card(A350Ts *ts)
@@ -366,6 +389,36 @@ void a350_ts_reset(A350Card *c)
     ts_cq_reset(ts);
     ts_error_reset(ts);
     ts_waits_reset(ts);
+}
+
+/*
+ * Holds the queues of @ts for a look at them by another thread, which may be
+ * the one that the holder of the lock waits for: so it is not waited for,
+ * unless the card stands still and the lock is free in a moment. False: its
+ * queues are being run just now.
+ */
+bool ts_look(A350Ts *ts)
+{
+    if (qatomic_read(&ts->paused)) {
+        qemu_mutex_lock(&ts->run_lock);
+        return true;
+    }
+    return !qemu_mutex_trylock(&ts->run_lock);
+}
+
+void ts_look_end(A350Ts *ts)
+{
+    qemu_mutex_unlock(&ts->run_lock);
+}
+
+void a350_ts_lock(A350Card *c)
+{
+    qemu_mutex_lock(&c->ts->run_lock);
+}
+
+void a350_ts_unlock(A350Card *c)
+{
+    qemu_mutex_unlock(&c->ts->run_lock);
 }
 
 void a350_ts_pause(A350Card *c)

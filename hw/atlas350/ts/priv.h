@@ -5,10 +5,12 @@
  *
  * Threads. The queues of a card are run by one thread, that of its
  * AioContext, which holds run_lock while it does so; admin commands come on
- * the same thread. Everybody else (vCPUs, cores, data workers, other cards)
- * only stores into what is marked atomic below, sets the queue's bit in
- * @ready and kicks. That is the whole protocol: a queue looks at all it could
- * have been woken for, and finding nothing is legal.
+ * the same thread and with that lock. A worker of the mover that has ended a
+ * copy may run that one queue in its stead (ts_continue). Everybody else
+ * (vCPUs, cores, data workers, other cards) only stores into what is marked
+ * atomic below, sets the queue's bit in @ready and kicks. That is the whole
+ * protocol: a queue looks at all it could have been woken for, and finding
+ * nothing is legal.
  *
  * A queue is at one entry at a time: it copies the entry, checks it, starts
  * it, and takes the next one when it has ended. See enum SqState.
@@ -29,6 +31,7 @@
 #define TS_NO_DEADLINE  INT64_MAX
 #define TS_WORDS        (2048 / 64)
 #define TS_SQ_BUDGET    32          /* entries of a queue in one turn */
+#define TS_COPY_BUDGET  4           /* of these, on a worker of the mover */
 #define TS_BLOCK_BUDGET 64          /* strided blocks in one turn */
 #define TS_AICPU_WINDOW 64u         /* launches of one entry at a time */
 #define TS_TEXT         A350_ADMIN_MSG_SIZE
@@ -201,6 +204,9 @@ struct A350Ts {
 /* ---- loop.c ---- */
 void ts_kick(A350Ts *ts);
 void ts_deadline(A350Sq *sq, int64_t deadline);
+void ts_continue(A350Sq *sq);
+bool ts_look(A350Ts *ts);
+void ts_look_end(A350Ts *ts);
 
 static inline void ts_ready(A350Ts *ts, uint32_t sq)
 {
@@ -227,8 +233,8 @@ void ts_sq_clear(A350Sq *sq);
 uint32_t ts_used(const A350Sq *sq);
 
 /* ---- exec.c ---- */
-/* Up to the budget; true if there is more to do now. */
-bool ts_sq_run(A350Sq *sq);
+/* With run_lock. Up to @budget entries; true if there is more to do now. */
+bool ts_sq_run(A350Sq *sq, unsigned budget);
 void ts_sq_timeout(A350Sq *sq, int64_t now);
 /* A 49- or 48-bit address field of an SQE, completed. */
 uint64_t ts_addr(A350Sq *sq, uint32_t low, uint32_t high, unsigned bits);

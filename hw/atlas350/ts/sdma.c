@@ -20,8 +20,13 @@ static void copy_done(A350Move *m, uint32_t status)
 
     sq->job_status = status;
     qatomic_store_release(&sq->job_done, 1);
-    if (submitting != sq) {
+    if (submitting == sq) {
+        return;
+    }
+    if (status) {
         ts_wake(sq->ts, sq->id);
+    } else {
+        ts_continue(sq);
     }
 }
 

@@ -35,7 +35,7 @@ static void scan_card(A350Ts *ts, StallScan *s)
     for (i = 0; i < ts->top; i++) {
         A350Sq *sq = &ts->sq[i];
 
-        if (!qatomic_read(&sq->exists)) {
+        if (!sq->exists) {
             continue;
         }
         if (sq->state == SQ_NOTIFY) {
@@ -60,8 +60,17 @@ static void scan_fabric(A350Card *c, StallScan *s)
     memset(s, 0, sizeof(*s));
     for (i = 0; i < A350_CARDS_MAX; i++) {
         peer = a350_fabric_card(c->fabric, i);
-        if (peer && peer->ts) {
+        if (!peer || !peer->ts) {
+            continue;
+        }
+        if (ts_look(peer->ts)) {
             scan_card(peer->ts, s);
+            ts_look_end(peer->ts);
+        } else {
+            /* Looked at again when it has gone idle. */
+            s->progress += qatomic_read(&peer->ts->progress);
+            s->waiting++;
+            s->busy++;
         }
     }
 }

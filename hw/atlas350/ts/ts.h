@@ -5,12 +5,17 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Admin commands return enum a350_admin_result and fill @msg
- * (A350_ADMIN_MSG_SIZE bytes) on failure. They come from the card's thread.
+ * (A350_ADMIN_MSG_SIZE bytes) on failure. They come from the card's thread,
+ * with a350_ts_lock.
  */
 #ifndef HW_ATLAS350_TS_H
 #define HW_ATLAS350_TS_H
 
 #include "../card.h"
+
+/* No queue of the card is run meanwhile. */
+void a350_ts_lock(A350Card *c);
+void a350_ts_unlock(A350Card *c);
 
 uint32_t a350_ts_cq_create(A350Card *c, a350_cq_create *arg, char *msg);
 uint32_t a350_ts_cq_destroy(A350Card *c, uint32_t cq, char *msg);

@@ -6,8 +6,8 @@
  * Software tells what its queues and notifies are (SQ_LABEL, NOTIFY_LABEL);
  * labels change no behaviour. With them, and with a look at what is queued,
  * the card can say for a blocked queue who owes it the record and what that
- * one is doing. Of other cards only state words are read: that is a snapshot
- * for people, right when nothing moves.
+ * one is doing. Of other cards it is a snapshot for people, right when nothing
+ * moves.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -198,7 +198,14 @@ static void owner_by_label(A350Sq *sq, const a350_notify_label *l,
         e->owner_state = A350_OWNER_GONE;
         return;
     }
-    rank_state(peer->ts, l->peer_rank, NULL, e);
+    if (peer == c) {
+        rank_state(c->ts, l->peer_rank, NULL, e);
+    } else if (ts_look(peer->ts)) {
+        rank_state(peer->ts, l->peer_rank, NULL, e);
+        ts_look_end(peer->ts);
+    } else {
+        e->owner_state = A350_OWNER_RUNNING;
+    }
     if (e->owner_state == A350_OWNER_UNKNOWN) {
         /* No queue of that rank is left over there. */
         e->owner_state = A350_OWNER_GONE;
