@@ -54,7 +54,8 @@ static uint64_t a350_ctrl_reg64(Atlas350State *s, uint32_t offset)
     case A350_CTRL_ADMIN_DB:
         return (uint64_t)A350_ADMIN_SLOTS << 32;
     case A350_CTRL_ADMIN_PENDING:
-        return qatomic_read(&s->admin.done);
+        /* Whoever sees the bit sees the slot. */
+        return qatomic_load_acquire(&s->admin.done);
     default:
         return 0;
     }

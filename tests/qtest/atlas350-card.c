@@ -30,13 +30,13 @@ void t_enable(TCard *c)
                        PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
-static void card_open(TMachine *m, unsigned i, bool enable)
+static void card_open(TMachine *m, unsigned i, int devfn, bool enable)
 {
     TCard *c = &m->card[i];
 
     c->m = m;
     c->qts = m->qts;
-    c->pci = qpci_device_find(m->bus, QPCI_DEVFN(FIRST_SLOT + i, 0));
+    c->pci = qpci_device_find(m->bus, devfn);
     g_assert_nonnull(c->pci);
     c->hbm = BAR_BASE + i * BAR_STRIDE;
     c->shm = c->hbm + 0x100000000ull;
@@ -70,7 +70,7 @@ static TMachine *start(unsigned cards, const char *props, const char *args,
     m->bus = qpci_new_pc(m->qts, NULL);
     m->n = cards;
     for (i = 0; i < cards; i++) {
-        card_open(m, i, enable);
+        card_open(m, i, QPCI_DEVFN(FIRST_SLOT + i, 0), enable);
     }
     return m;
 }
@@ -86,6 +86,34 @@ TMachine *t_start_incoming(unsigned cards, const char *props,
     return start(cards, props, args, false);
 }
 
+void t_port_open(QPCIDevice *port, unsigned bus)
+{
+    uint64_t first = BAR_BASE + bus * BAR_STRIDE, last = first + BAR_STRIDE - 1;
+
+    qpci_config_writeb(port, PCI_SECONDARY_BUS, bus);
+    qpci_config_writeb(port, PCI_SUBORDINATE_BUS, bus);
+    qpci_config_writew(port, PCI_PREF_MEMORY_BASE, first >> 16);
+    qpci_config_writew(port, PCI_PREF_MEMORY_LIMIT, last >> 16);
+    qpci_config_writel(port, PCI_PREF_BASE_UPPER32, first >> 32);
+    qpci_config_writel(port, PCI_PREF_LIMIT_UPPER32, last >> 32);
+    qpci_config_writew(port, PCI_COMMAND,
+                       PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+void t_hot_open(TMachine *m, unsigned i, unsigned bus)
+{
+    g_assert_cmpuint(i, ==, m->n);
+    card_open(m, i, bus << 8, true);
+    m->n++;
+}
+
+void t_hot_close(TMachine *m, unsigned i)
+{
+    g_assert_cmpuint(i, ==, m->n - 1);
+    g_free(m->card[i].pci);
+    m->n--;
+}
+
 void t_stop(TMachine *m)
 {
     unsigned i;
@@ -96,6 +124,13 @@ void t_stop(TMachine *m)
     qpci_free_pc(m->bus);
     qtest_quit(m->qts);
     g_free(m);
+}
+
+gint64 t_patience(void)
+{
+    const char *n = g_getenv("A350_PATIENCE");
+
+    return 10 * G_USEC_PER_SEC * (n ? MAX(atoi(n), 1) : 1);
 }
 
 /* ---- registers and memory ---- */
@@ -205,16 +240,16 @@ uint32_t t_admin(TCard *c, uint32_t opcode, void *data, uint32_t len,
         .status = A350_ADMIN_POSTED,
         .data_len = len,
     };
-    uint64_t status = addr + offsetof(a350_admin_slot, status);
+    uint32_t done = A350_REG_CTRL + A350_CTRL_ADMIN_PENDING;
 
     if (len) {
         memcpy(slot.data, data, len);
     }
     qtest_bufwrite(c->qts, addr, &slot, offsetof(a350_admin_slot, data) + len);
     t_wr32(c, A350_REG_CTRL + A350_CTRL_ADMIN_DB, n);
-    g_assert_true(T_WAIT(qtest_readl(c->qts, status) > A350_ADMIN_POSTED));
+    g_assert_true(T_WAIT(t_rd32(c, done) & 1u << n));
     qtest_bufread(c->qts, addr, &slot, sizeof(slot));
-    t_wr32(c, A350_REG_CTRL + A350_CTRL_ADMIN_PENDING, 1u << n);
+    t_wr32(c, done, 1u << n);
     g_assert_cmpuint(slot.status, ==, slot.result == A350_ADM_OK ?
                      A350_ADMIN_DONE : A350_ADMIN_FAILED);
     if (slot.result == A350_ADM_OK) {
@@ -344,9 +379,13 @@ bool t_stays(TQueue *q, uint32_t head)
 
 static bool cqe_look(TQueue *q, a350_cqe *e)
 {
+    /* The tail moves last: whoever sees it moved sees the entry and its phase. */
+    if (t_rd32(q->c, cq_page(q, A350_CQ_TAIL)) == q->cq_head) {
+        return false;
+    }
     t_hbm_read(q->c, q->cq_ring + q->cq_head * A350_CQE_SIZE, e, sizeof(*e));
-    return (e->h0 & A350_CQE_PHASE) == q->cq_phase &&
-           t_rd32(q->c, cq_page(q, A350_CQ_TAIL)) != q->cq_head;
+    g_assert_cmpuint(e->h0 & A350_CQE_PHASE, ==, q->cq_phase);
+    return true;
 }
 
 bool t_cqe(TQueue *q, a350_cqe *e)

@@ -58,6 +58,13 @@ TMachine *t_start(unsigned cards, const char *props, const char *args);
 TMachine *t_start_incoming(unsigned cards, const char *props,
                            const char *args);
 void t_stop(TMachine *m);
+/*
+ * A root port gets bus @bus and a window for card @bus; then a card that was
+ * plugged there can be opened as number @i of the machine, and closed.
+ */
+void t_port_open(QPCIDevice *port, unsigned bus);
+void t_hot_open(TMachine *m, unsigned i, unsigned bus);
+void t_hot_close(TMachine *m, unsigned i);
 /* Places BARs and switches memory and bus mastering on; t_start did it. */
 void t_enable(TCard *c);
 
@@ -111,10 +118,13 @@ void t_notify_set(TCard *c, uint32_t id, uint32_t val);
 uint32_t t_cnt(TCard *c, uint32_t id, uint32_t alias);
 void t_cnt_set(TCard *c, uint32_t id, uint32_t alias, uint32_t val);
 
+/* 10 s in us, as many times as tests/run --patience says. */
+gint64 t_patience(void);
+
 /* Until @cond is true or 10 s of host time are over. */
 #define T_WAIT(cond)                                                    \
     ({                                                                  \
-        gint64 _end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;     \
+        gint64 _end = g_get_monotonic_time() + t_patience();            \
         bool _ok;                                                       \
         while (!(_ok = (cond)) && g_get_monotonic_time() < _end) {      \
             g_usleep(200);                                              \

@@ -786,10 +786,12 @@ static void test_reset_in_flight(void)
     a350_cqe e;
 
     for (k = 0; k < 6; k++) {
-        for (i = 0; i < 16; i++) {
+        for (i = 0; i < 60; i++) {
             ub_post(a, &w);
         }
         ub_ring_at(a, a->pi);
+        /* The queue has rung the jetty: else the command may come first. */
+        g_assert_true(T_WAIT(ub_query(a).pi == 60));
         if (k == 5) {
             t_admin_id(a->c, A350_ADM_JETTY_DESTROY, a->jetty);
         } else {
