@@ -475,6 +475,8 @@ static bool a350_blocks_init(Atlas350State *s, Error **errp)
 
 static void a350_leave_fabric(Atlas350State *s)
 {
+    /* Requests of this card's own are taken back through the fabric. */
+    a350_reset_blocks(s);
     a350_fabric_leave(&s->card);
 }
 
