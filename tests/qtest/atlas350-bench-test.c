@@ -261,13 +261,13 @@ static void bench_copy_1m(void)
 
 static void bench_copy_64m(void)
 {
-    bench_moves("copy.64M", A350_SDMA_CPY, AREA, measuring ? 16 : 1, false);
+    bench_moves("copy.64M", A350_SDMA_CPY, AREA, measuring ? 32 : 1, false);
 }
 
 static void bench_reduce_fp32(void)
 {
     bench_moves("reduce.fp32.64M", A350_SDMA_ADD | A350_SDMA_FP32, AREA,
-                measuring ? 8 : 1, false);
+                measuring ? 32 : 1, false);
 }
 
 static void bench_reduce_bf16(void)
