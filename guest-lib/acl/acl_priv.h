@@ -273,6 +273,11 @@ aclError graph_args(const char *func, graph *g, size_t size, uint64_t *dev,
 aclError graph_join(const char *func, const graph *g, a350_stream *s);
 void graph_stream_gone(graph *g, a350_stream *s);
 
+/*
+ * For calls that wait for work: @code, with its text, if a capture of this
+ * thread, or a GLOBAL one of another, forbids them to the calling thread.
+ */
+aclError graph_forbids(const char *func, aclError code);
 /* ---- kernels (kernel.c) ---- */
 
 void kernels_device_gone(acl_dev *d);

@@ -307,7 +307,8 @@ ACL_EXPORT aclError aclrtMemcpy(void *dst, size_t destMax, const void *src,
     if ((int)kind < 0 || kind > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) {
         return FAIL(ACL_ERROR_INVALID_PARAM, "kind %d: legal 0..5", (int)kind);
     }
-    if (dst != src && !ctx_need(__func__, &rc)) {
+    if ((dst != src && !ctx_need(__func__, &rc)) ||
+        (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
     return copy_sync(__func__, dst, src, count);
@@ -329,7 +330,7 @@ ACL_EXPORT aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value,
         return rc;
     }
     c = ctx_need(__func__, &rc);
-    if (!c) {
+    if (!c || (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
     if (side_of(__func__, "devPtr", devPtr, count, &at) == SIDE_BAD) {
@@ -427,6 +428,17 @@ static aclError engine_async(const char *func, a350_stream *s, uint32_t opcode,
     return rc;
 }
 
+/* What the card cannot do in the stream's order, the host does after it. */
+static aclError wait_for(const char *func, a350_stream *s)
+{
+    aclError rc = stream_capturing(func, s);
+
+    if (rc == ACL_SUCCESS) {
+        rc = graph_forbids(func, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
+    }
+    return rc ? rc : stream_wait(func, s, 0, -1);
+}
+
 /* Pageable memory to the device: through device memory, so in order. */
 static aclError stage_async(const char *func, a350_stream *s, uint64_t dst,
                             const void *src, size_t n)
@@ -450,10 +462,7 @@ static aclError stage_async(const char *func, a350_stream *s, uint64_t dst,
     }
     if (n > STAGE_MAX || s->capture ||
         a350_hbm_new(s->card, src, n, &dev)) {
-        rc = stream_capturing(func, s);
-        if (rc == ACL_SUCCESS) {
-            rc = stream_wait(func, s, 0, -1);
-        }
+        rc = wait_for(func, s);
         return rc ? rc : copy_sync(func, (void *)(uintptr_t)dst, src, n);
     }
     rc = engine_async(func, s, A350_SDMA_CPY, dst, dev, n, dev, "copy");
@@ -485,11 +494,8 @@ static aclError copy_async(const char *func, void *dst, const void *src,
     if (is_device(&dp)) {
         return stage_async(func, s, (uintptr_t)dst, src, n);
     }
-    if ((rc = stream_capturing(func, s)) ||
-        (rc = stream_wait(func, s, 0, -1))) {
-        return rc;
-    }
-    return copy_sync(func, dst, src, n);
+    rc = wait_for(func, s);
+    return rc ? rc : copy_sync(func, dst, src, n);
 }
 
 ACL_EXPORT aclError aclrtMemcpyAsync(void *dst, size_t destMax,
@@ -548,8 +554,8 @@ ACL_EXPORT aclError aclrtMemsetAsync(void *devPtr, size_t maxCount,
         return rc;
     }
     if (at.side == SIDE_HOST && !a350_host_is_pinned(devPtr, count)) {
-        if ((rc = stream_capturing(__func__, s)) ||
-            (rc = stream_wait(__func__, s, 0, -1))) {
+        rc = wait_for(__func__, s);
+        if (rc) {
             return rc;
         }
         a350_fill(devPtr, value, count);
@@ -597,7 +603,8 @@ ACL_EXPORT aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src,
                            kind);
     size_t y;
 
-    if (rc == ACL_SUCCESS && !ctx_need(__func__, &rc)) {
+    if (rc || !ctx_need(__func__, &rc) ||
+        (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
     for (y = 0; y < height && rc == ACL_SUCCESS; y++) {
@@ -719,7 +726,8 @@ ACL_EXPORT aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs,
 {
     aclError rc;
 
-    if (!ctx_need(__func__, &rc)) {
+    if (!ctx_need(__func__, &rc) ||
+        (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
     return batch(__func__, dsts, destMaxs, srcs, sizes, numBatches, attrs,

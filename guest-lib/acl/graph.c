@@ -29,6 +29,7 @@ typedef struct mem {
 struct graph {
     uint32_t magic;
     bool capturing, invalid;
+    graph *next_capturing;
     aclmdlRICaptureMode mode;
     pthread_t thread;
     acl_dev *dev;
@@ -50,6 +51,74 @@ struct graph {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread aclmdlRICaptureMode thread_mode;
+/* Captures under way that are not RELAXED. */
+static graph *capturing;
+static atomic_uint num_capturing;
+
+/* ---- what captures forbid ---- */
+
+/* Lock held. */
+static void capturing_add(graph *g)
+{
+    if (g->mode != ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
+        g->next_capturing = capturing;
+        capturing = g;
+        atomic_fetch_add(&num_capturing, 1);
+    }
+}
+
+/* Lock held; once more does no harm. */
+static void capturing_remove(graph *g)
+{
+    graph **p;
+
+    for (p = &capturing; *p && *p != g; p = &(*p)->next_capturing) {
+    }
+    if (*p) {
+        *p = g->next_capturing;
+        atomic_fetch_sub(&num_capturing, 1);
+    }
+}
+
+/* The capture that keeps the calling thread from waiting; NULL: none. */
+static const graph *forbidding(void)
+{
+    const graph *g;
+
+    for (g = capturing; g; g = g->next_capturing) {
+        if (pthread_equal(g->thread, pthread_self()) ||
+            (g->mode == ACL_MODEL_RI_CAPTURE_MODE_GLOBAL &&
+             thread_mode == ACL_MODEL_RI_CAPTURE_MODE_GLOBAL)) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
+aclError graph_forbids(const char *func, aclError code)
+{
+    aclError rc = ACL_SUCCESS;
+    const graph *g;
+
+    if (atomic_load(&num_capturing) == 0 ||
+        thread_mode == ACL_MODEL_RI_CAPTURE_MODE_RELAXED) {
+        return ACL_SUCCESS;
+    }
+    pthread_mutex_lock(&lock);
+    g = forbidding();
+    if (g) {
+        rc = acl_fail(func, code, "a call that waits is not allowed while %s "
+                      "captures stream %u in mode %s; "
+                      "aclmdlRICaptureThreadExchangeMode(RELAXED) allows it",
+                      pthread_equal(g->thread, pthread_self())
+                      ? "this thread" : "another thread",
+                      g->origin ? g->origin->id : 0,
+                      g->mode == ACL_MODEL_RI_CAPTURE_MODE_GLOBAL
+                      ? "GLOBAL" : "THREAD_LOCAL");
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
 
 /* ---- while capturing ---- */
 
@@ -159,6 +228,7 @@ void graph_stream_gone(graph *g, a350_stream *s)
     if (g->origin == s) {
         g->origin = NULL;
         g->invalid = true;
+        capturing_remove(g);
     }
     for (i = 0; i < g->num_joined; i++) {
         if (g->joined[i] == s) {
@@ -232,6 +302,9 @@ ACL_EXPORT aclError aclmdlRICaptureBegin(aclrtStream stream,
     pthread_mutex_lock(&s->lock);
     s->capture = g;
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&lock);
+    capturing_add(g);
+    pthread_mutex_unlock(&lock);
     return ACL_SUCCESS;
 }
 
@@ -264,6 +337,7 @@ ACL_EXPORT aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI)
     }
     pthread_mutex_lock(&lock);
     g->capturing = false;
+    capturing_remove(g);
     s->capture = NULL;
     for (i = 0; i < g->num_joined; i++) {
         g->joined[i]->capture = NULL;

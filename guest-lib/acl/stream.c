@@ -762,7 +762,8 @@ static aclError sync_device(const char *func, int32_t timeout)
     aclError rc;
 
     c = ctx_need(func, &rc);
-    if (!c) {
+    if (!c || (rc = graph_forbids(func,
+                                  ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
     clock_gettime(CLOCK_MONOTONIC, &ts);
