@@ -16,10 +16,16 @@
 
 #define ACL_EXPORT __attribute__((visibility("default")))
 #define MAX_DEVICES         256
-#define STREAM_MAX          1984u    /* spec/api/acl-runtime.md §10 */
+
+/* Limits, which messages name: spec/api/acl-runtime.md §10, §11, §14. */
+#define STREAM_MAX          1984u
+#define STREAM_PRIORITY_LEAST 7u
 #define EVENT_MAX           65536u
 #define KERNEL_PARAMS_MAX   128u
+#define KERNEL_BLOCKS_MAX   65535u
 #define KERNEL_TIMEOUT_US   1091000000ull
+#define SYS_OPTS            4        /* aclSysParamOpt */
+#define EXC_CALLBACKS_MAX   64       /* ours */
 
 /* ---- errors (error.c) ---- */
 
@@ -128,7 +134,7 @@ struct acl_ctx {
     pthread_mutex_t lock;
     a350_stream *streams;        /* all of this context, linked by next */
     a350_stream *def;
-    int64_t opt[4];              /* aclSysParamOpt */
+    int64_t opt[SYS_OPTS];
 };
 
 /* The calling thread's context; NULL: none, or it is gone. */
@@ -139,7 +145,7 @@ void ctx_set_current(acl_ctx *c);
 /* Creates the default stream, resp. destroys everything of the context. */
 aclError ctx_start(const char *func, acl_ctx *c);
 void ctx_stop(acl_ctx *c, bool force);
-extern _Atomic int64_t sys_opt[4];
+extern _Atomic int64_t sys_opt[SYS_OPTS];
 
 /* ---- streams (stream.c) ---- */
 
@@ -187,6 +193,7 @@ struct a350_stream {
     uint32_t errors_seen;
     aclError failed;             /* stop on failure: code of all that follows */
     char *failed_text;
+    aclError aborted;            /* what the latest abort tells waiters */
     aclError ext_code;           /* a350_stream_fail */
     char *ext_text;
     graph *capture;
@@ -214,6 +221,8 @@ aclError stream_submit_locked(const char *func, a350_stream *s,
 /* Waits for entry @seq (0: all so far). */
 aclError stream_wait(const char *func, a350_stream *s, uint64_t seq,
                      int timeout_ms);
+/* Drops what is queued; whoever waits gets @code. */
+aclError stream_abort(const char *func, a350_stream *s, aclError code);
 /* Gives back what complete entries held. Lock held. */
 void stream_reclaim(a350_stream *s);
 /* Room for @size bytes of arguments, 64-aligned. Lock held. */
@@ -264,6 +273,11 @@ int dev_mem_free(uint64_t addr);
 
 /* ---- graphs (graph.c) ---- */
 
+/*
+ * For calls that wait for work: @code, with its text, if a capture of this
+ * thread, or a GLOBAL one of another, forbids them to the calling thread.
+ */
+aclError graph_forbids(const char *func, aclError code);
 aclError graph_append(const char *func, graph *g, const a350_sqe *sqe,
                       unsigned n, void *const *cookies, const char *what);
 /* Argument memory that lives as long as the graph. */
@@ -273,11 +287,6 @@ aclError graph_args(const char *func, graph *g, size_t size, uint64_t *dev,
 aclError graph_join(const char *func, const graph *g, a350_stream *s);
 void graph_stream_gone(graph *g, a350_stream *s);
 
-/*
- * For calls that wait for work: @code, with its text, if a capture of this
- * thread, or a GLOBAL one of another, forbids them to the calling thread.
- */
-aclError graph_forbids(const char *func, aclError code);
 /* ---- kernels (kernel.c) ---- */
 
 void kernels_device_gone(acl_dev *d);

@@ -526,22 +526,21 @@ struct rtExceptionInfo {
     uint32_t task, stream, thread, device, code;
 };
 
-#define EXC_MAX         64
 static pthread_mutex_t reg_lock = PTHREAD_MUTEX_INITIALIZER;
-static aclrtExceptionInfoCallback exc_single, exc_list[EXC_MAX];
+static aclrtExceptionInfoCallback exc_single, exc_list[EXC_CALLBACKS_MAX];
 
 void exception_notify(uint32_t task, uint32_t stream, int32_t device,
                       uint32_t code)
 {
     struct rtExceptionInfo info = { task, stream, 0, (uint32_t)device, code };
-    aclrtExceptionInfoCallback list[EXC_MAX + 1];
+    aclrtExceptionInfoCallback list[EXC_CALLBACKS_MAX + 1];
     unsigned i;
 
     pthread_mutex_lock(&reg_lock);
     memcpy(list, exc_list, sizeof(exc_list));
-    list[EXC_MAX] = exc_single;
+    list[EXC_CALLBACKS_MAX] = exc_single;
     pthread_mutex_unlock(&reg_lock);
-    for (i = 0; i <= EXC_MAX; i++) {
+    for (i = 0; i <= EXC_CALLBACKS_MAX; i++) {
         if (list[i]) {
             list[i](&info);
         }
@@ -564,7 +563,7 @@ static bool exc_swap(aclrtExceptionInfoCallback from,
     unsigned i;
 
     pthread_mutex_lock(&reg_lock);
-    for (i = 0; i < EXC_MAX && !ok; i++) {
+    for (i = 0; i < EXC_CALLBACKS_MAX && !ok; i++) {
         if (exc_list[i] == from) {
             exc_list[i] = to;
             ok = true;
@@ -581,7 +580,7 @@ ACL_EXPORT aclError aclrtExceptionInfoCallbackRegister(
     return exc_swap(NULL, callback)
            ? ACL_SUCCESS
            : FAIL(ACL_ERROR_RT_OVER_LIMIT, "%d call-backs are registered, the "
-                  "most there can be", EXC_MAX);
+                  "most there can be", EXC_CALLBACKS_MAX);
 }
 
 ACL_EXPORT aclError aclrtExceptionInfoCallbackUnregister(
@@ -727,11 +726,11 @@ static aclError abort_stage(const char *func, int32_t id,
     return ACL_SUCCESS;
 }
 
-/* Drops the work of all streams of the device. */
+/* Drops the work of all streams of the device; waiters get 107022. */
 ACL_EXPORT aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout)
 {
-    acl_ctx *c, *saved = ctx_current();
     acl_dev *d = dev_get(deviceId);
+    acl_ctx *c;
     a350_stream *s;
     aclError rc;
 
@@ -742,13 +741,11 @@ ACL_EXPORT aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout)
                      timeout);
     pthread_mutex_lock(&d->lock);
     for (c = d->contexts; c && rc == ACL_SUCCESS; c = c->next) {
-        ctx_set_current(c);
         for (s = c->streams; s && rc == ACL_SUCCESS; s = s->next) {
-            rc = aclrtStreamAbort(s);
+            rc = stream_abort(__func__, s, ACL_ERROR_RT_DEVICE_TASK_ABORT);
         }
     }
     pthread_mutex_unlock(&d->lock);
-    ctx_set_current(saved);
     return rc ? rc : abort_stage(__func__, deviceId,
                                  ACL_RT_DEVICE_TASK_ABORT_POST, timeout);
 }

@@ -436,7 +436,7 @@ ACL_EXPORT aclError aclrtDeviceGetStreamPriorityRange(
     int32_t *leastPriority, int32_t *greatestPriority)
 {
     if (leastPriority) {
-        *leastPriority = 7;
+        *leastPriority = STREAM_PRIORITY_LEAST;
     }
     if (greatestPriority) {
         *greatestPriority = 0;

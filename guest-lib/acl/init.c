@@ -14,7 +14,7 @@ static uint64_t ref_count;
 static bool finalized;           /* set by a finalise, cleared by an init */
 static char *first_config;       /* text of the first JSON; "" for none */
 
-_Atomic int64_t sys_opt[4];
+_Atomic int64_t sys_opt[SYS_OPTS];
 
 static char *read_config(const char *func, const char *path, aclError *code)
 {
@@ -152,17 +152,22 @@ ACL_EXPORT aclError aclrtGetRunMode(aclrtRunMode *runMode)
 
 /* ---- parameters ---- */
 
-static bool opt_valid(aclSysParamOpt opt)
+static aclError opt_check(const char *func, aclSysParamOpt opt)
 {
-    return (int)opt >= 0 && (int)opt < 4;
+    return (int)opt >= 0 && (int)opt < SYS_OPTS
+           ? ACL_SUCCESS
+           : acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "opt %d: legal 0..%d",
+                      (int)opt, SYS_OPTS - 1);
 }
 
 ACL_EXPORT aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value)
 {
+    aclError code;
+
     CHECK_PTR(value);
-    if (!opt_valid(opt)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "opt %d: legal 0..3",
-                    (int)opt);
+    code = opt_check(__func__, opt);
+    if (code) {
+        return code;
     }
     *value = sys_opt[opt];
     return ACL_SUCCESS;
@@ -170,9 +175,10 @@ ACL_EXPORT aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value)
 
 ACL_EXPORT aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value)
 {
-    if (!opt_valid(opt)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "opt %d: legal 0..3",
-                    (int)opt);
+    aclError code = opt_check(__func__, opt);
+
+    if (code) {
+        return code;
     }
     sys_opt[opt] = value;
     return ACL_SUCCESS;
@@ -184,9 +190,9 @@ ACL_EXPORT aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value)
     acl_ctx *c;
 
     CHECK_PTR(value);
-    if (!opt_valid(opt)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "opt %d: legal 0..3",
-                    (int)opt);
+    code = opt_check(__func__, opt);
+    if (code) {
+        return code;
     }
     c = ctx_need(__func__, &code);
     if (!c) {
@@ -201,9 +207,9 @@ ACL_EXPORT aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value)
     aclError code;
     acl_ctx *c;
 
-    if (!opt_valid(opt)) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "opt %d: legal 0..3",
-                    (int)opt);
+    code = opt_check(__func__, opt);
+    if (code) {
+        return code;
     }
     c = ctx_need(__func__, &code);
     if (!c) {

@@ -473,9 +473,9 @@ static aclError launch_check(const char *func, aclrtFuncHandle fh,
     if (rc) {
         return rc;
     }
-    if (blocks == 0 || blocks > 65535) {
+    if (blocks == 0 || blocks > KERNEL_BLOCKS_MAX) {
         return acl_fail(func, ACL_ERROR_INVALID_PARAM, "numBlocks %u: legal "
-                        "1..65535", blocks);
+                        "1..%u", blocks, KERNEL_BLOCKS_MAX);
     }
     memset(l, 0, sizeof(*l));
     l->f = fh;

@@ -354,8 +354,9 @@ aclError stream_wait(const char *func, a350_stream *s, uint64_t seq,
     case -EIO:
         return take_error(func, s);
     case -ECANCELED:
-        return acl_fail(func, ACL_ERROR_RT_STREAM_ABORT, "the stream was "
-                        "aborted while it was waited for");
+        return acl_fail(func, s->aborted ? s->aborted
+                                         : ACL_ERROR_RT_STREAM_ABORT,
+                        "the stream was aborted while it was waited for");
     case -ETIMEDOUT:
         explain_wait(s->sq, wait, sizeof(wait));
         return acl_fail(func, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream %u is "
@@ -644,6 +645,14 @@ void a350_stream_off_destroy(a350_stream *s, a350_stream_destroy_fn *fn,
 
 /* ---- public: life ---- */
 
+static aclError check_priority(const char *func, uint32_t priority)
+{
+    return priority <= STREAM_PRIORITY_LEAST
+           ? ACL_SUCCESS
+           : acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "priority %u: legal 0 "
+                      "(highest) to %u", priority, STREAM_PRIORITY_LEAST);
+}
+
 static aclError create(const char *func, aclrtStream *stream,
                        uint32_t priority, uint32_t flags)
 {
@@ -658,9 +667,9 @@ static aclError create(const char *func, aclrtStream *stream,
         return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "flags 0x%x: legal "
                         "bits 0x%x", flags, ALL_FLAGS);
     }
-    if (priority > 7) {
-        return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "priority %u: legal "
-                        "0 (highest) to 7", priority);
+    rc = check_priority(func, priority);
+    if (rc) {
+        return rc;
     }
     c = ctx_need(func, &rc);
     if (!c) {
@@ -824,12 +833,12 @@ ACL_EXPORT aclError aclrtStreamQuery(aclrtStream stream,
     return ACL_SUCCESS;
 }
 
-/* Drops what is queued; whoever waits gets 107023. */
-static aclError abort_stream(const char *func, a350_stream *s)
+aclError stream_abort(const char *func, a350_stream *s, aclError code)
 {
     int rc;
 
     pthread_mutex_lock(&s->lock);
+    s->aborted = code;
     rc = a350_sq_reset(s->sq);
     s->failed = ACL_SUCCESS;
     s->ext_code = ACL_SUCCESS;
@@ -843,69 +852,74 @@ static aclError abort_stream(const char *func, a350_stream *s)
     return rc ? acl_fail_card(func, rc) : ACL_SUCCESS;
 }
 
-ACL_EXPORT aclError aclrtStreamAbort(aclrtStream stream)
+static aclError abort_by_handle(const char *func, aclrtStream stream)
 {
     aclError rc;
     a350_stream *s;
 
-    CHECK_PTR(stream);
-    s = stream_need(__func__, stream, &rc);
-    return s ? abort_stream(__func__, s) : rc;
+    if (!stream) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "stream is NULL");
+    }
+    s = stream_need(func, stream, &rc);
+    return s ? stream_abort(func, s, ACL_ERROR_RT_STREAM_ABORT) : rc;
+}
+
+ACL_EXPORT aclError aclrtStreamAbort(aclrtStream stream)
+{
+    return abort_by_handle(__func__, stream);
 }
 
 ACL_EXPORT aclError aclrtStreamStop(aclrtStream stream)
 {
-    aclError rc;
-    a350_stream *s;
-
-    CHECK_PTR(stream);
-    s = stream_need(__func__, stream, &rc);
-    return s ? abort_stream(__func__, s) : rc;
+    return abort_by_handle(__func__, stream);
 }
 
 /* ---- public: attributes ---- */
 
+/* The stream of a question whose answer goes to @out. */
+static a350_stream *asked(const char *func, aclrtStream stream,
+                          const void *out, const char *name, aclError *rc)
+{
+    *rc = ACL_SUCCESS;
+    if (!out) {
+        *rc = acl_fail(func, ACL_ERROR_INVALID_PARAM, "%s is NULL", name);
+        return NULL;
+    }
+    return stream_need(func, stream, rc);
+}
+
 ACL_EXPORT aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId)
 {
-    a350_stream *s;
     aclError rc;
+    a350_stream *s = asked(__func__, stream, streamId, "streamId", &rc);
 
-    CHECK_PTR(streamId);
-    s = stream_need(__func__, stream, &rc);
-    if (!s) {
-        return rc;
+    if (s) {
+        *streamId = (int32_t)s->id;
     }
-    *streamId = (int32_t)s->id;
-    return ACL_SUCCESS;
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtStreamGetPriority(aclrtStream stream,
                                            uint32_t *priority)
 {
-    a350_stream *s;
     aclError rc;
+    a350_stream *s = asked(__func__, stream, priority, "priority", &rc);
 
-    CHECK_PTR(priority);
-    s = stream_need(__func__, stream, &rc);
-    if (!s) {
-        return rc;
+    if (s) {
+        *priority = s->priority;
     }
-    *priority = s->priority;
-    return ACL_SUCCESS;
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t *flags)
 {
-    a350_stream *s;
     aclError rc;
+    a350_stream *s = asked(__func__, stream, flags, "flags", &rc);
 
-    CHECK_PTR(flags);
-    s = stream_need(__func__, stream, &rc);
-    if (!s) {
-        return rc;
+    if (s) {
+        *flags = s->flags;
     }
-    *flags = s->flags;
-    return ACL_SUCCESS;
+    return rc;
 }
 
 /*
@@ -1000,9 +1014,9 @@ ACL_EXPORT aclError aclrtSetStreamAttribute(aclrtStream stream,
         s->cache_op = value->cacheOpInfoSwitch;
         break;
     case ACL_STREAM_ATTR_PRIORITY:
-        if (value->streamPriority > 7) {
-            return FAIL(ACL_ERROR_RT_PARAM_INVALID, "priority %u: legal 0..7",
-                        value->streamPriority);
+        rc = check_priority(__func__, value->streamPriority);
+        if (rc) {
+            return rc;
         }
         s->priority = value->streamPriority;
         break;
@@ -1069,13 +1083,10 @@ ACL_EXPORT aclError aclrtGetStreamOverflowSwitch(aclrtStream stream,
                                                  uint32_t *flag)
 {
     aclError rc;
-    a350_stream *s;
+    a350_stream *s = asked(__func__, stream, flag, "flag", &rc);
 
-    CHECK_PTR(flag);
-    s = stream_need(__func__, stream, &rc);
-    if (!s) {
-        return rc;
+    if (s) {
+        *flag = s->overflow;
     }
-    *flag = s->overflow;
-    return ACL_SUCCESS;
+    return rc;
 }
