@@ -416,10 +416,40 @@ HcclResult HcclChannelAcquire(HcclComm comm, CommEngine engine,
 
 /* ---- configuration ---- */
 
-typedef struct channel_config {
-    uint32_t shared;
-    char tag[HCCL_RES_TAG_MAX_LEN + 1];
-} channel_config;
+HcclResult hcl_channel_config_new(const char *call, void **config)
+{
+    if (!config) {
+        return hcl_null(call, "config");
+    }
+    *config = calloc(1, sizeof(hcl_channel_config));
+    return *config ? HCCL_SUCCESS
+                   : hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+}
+
+HcclResult hcl_channel_config_int(const char *call, void *config, int type,
+                                  uint32_t value)
+{
+    if (!config) {
+        return hcl_null(call, "config");
+    }
+    if (type != HCCL_CHANNEL_CONFIG_TYPE_IS_SHARED_QUEUE) {
+        return hcl_bad(HCCL_E_PARA, call, "type", "IS_SHARED_QUEUE (0)", "%d",
+                       type);
+    }
+    ((hcl_channel_config *)config)->shared = value;
+    return HCCL_SUCCESS;
+}
+
+HcclResult hcl_channel_config_check(const char *call, const void *config)
+{
+    const hcl_channel_config *cfg = config;
+
+    if (!cfg || !cfg->shared) {
+        return HCCL_SUCCESS;
+    }
+    return hcl_bad(HCCL_E_NOT_SUPPORT, call, "config", "no shared queue: that "
+                   "is for engine AIV", "IS_SHARED_QUEUE %u", cfg->shared);
+}
 
 HcclResult HcclChannelAcquireWithConfig(HcclComm comm, CommEngine engine,
                                         const HcclChannelDesc *channelDescs,
@@ -427,24 +457,17 @@ HcclResult HcclChannelAcquireWithConfig(HcclComm comm, CommEngine engine,
                                         HcclChannelConfig config,
                                         ChannelHandle *channels)
 {
-    const channel_config *cfg = config;
+    HcclResult rc = hcl_channel_config_check("HcclChannelAcquireWithConfig",
+                                             config);
 
-    if (cfg && cfg->shared) {
-        return hcl_bad(HCCL_E_NOT_SUPPORT, "HcclChannelAcquireWithConfig",
-                       "config", "no shared queue: that is for engine AIV",
-                       "IS_SHARED_QUEUE %u", cfg->shared);
-    }
-    return HcclChannelAcquire(comm, engine, channelDescs, channelNum,
-                              channels);
+    return rc != HCCL_SUCCESS ? rc : HcclChannelAcquire(comm, engine,
+                                                        channelDescs,
+                                                        channelNum, channels);
 }
 
 HcclResult HcclChannelConfigCreate(HcclChannelConfig *config)
 {
-    if (!config) {
-        return hcl_null("HcclChannelConfigCreate", "config");
-    }
-    *config = calloc(1, sizeof(channel_config));
-    return *config ? HCCL_SUCCESS : HCCL_E_MEMORY;
+    return hcl_channel_config_new("HcclChannelConfigCreate", config);
 }
 
 HcclResult HcclChannelConfigDestroy(HcclChannelConfig config)
@@ -456,31 +479,25 @@ HcclResult HcclChannelConfigDestroy(HcclChannelConfig config)
 HcclResult HcclChannelConfigSetInt(HcclChannelConfig config,
                                    HcclChannelConfigType type, uint32_t value)
 {
-    if (!config) {
-        return hcl_null("HcclChannelConfigSetInt", "config");
-    }
-    if (type != HCCL_CHANNEL_CONFIG_TYPE_IS_SHARED_QUEUE) {
-        return hcl_bad(HCCL_E_PARA, "HcclChannelConfigSetInt", "type",
-                       "IS_SHARED_QUEUE (0)", "%d", (int)type);
-    }
-    ((channel_config *)config)->shared = value;
-    return HCCL_SUCCESS;
+    return hcl_channel_config_int("HcclChannelConfigSetInt", config,
+                                  (int)type, value);
 }
 
 HcclResult HcclChannelConfigSetStr(HcclChannelConfig config,
                                    HcclChannelConfigType type,
                                    const char *value)
 {
-    channel_config *cfg = config;
+    hcl_channel_config *cfg = config;
 
     if (!config || !value) {
         return hcl_null("HcclChannelConfigSetStr", config ? "value"
                                                           : "config");
     }
     if (type != HCCL_CHANNEL_CONFIG_TYPE_SHARED_QUEUE_TAG ||
-        strlen(value) >= HCCL_CHANNEL_CONFIG_SHARED_QUEUE_TAG_MAX_LEN) {
+        strlen(value) > HCL_QUEUE_TAG_MAX) {
         return hcl_bad(HCCL_E_PARA, "HcclChannelConfigSetStr", "type, value",
-                       "SHARED_QUEUE_TAG (1) and at most 254 characters",
+                       "SHARED_QUEUE_TAG (1) and at most "
+                       HCL_TEXT(HCL_QUEUE_TAG_MAX) " characters",
                        "%d, %zu characters", (int)type, strlen(value));
     }
     strcpy(cfg->tag, value);

@@ -100,8 +100,9 @@ static HcclResult check_addr(const table *t, const json_t *a)
     if (strcmp(type, "EID") && strcmp(type, "IPV4") && strcmp(type, "IPV6")) {
         return wrong(t, "addr_type", "EID, IPV4 or IPV6", type);
     }
-    if (ports && (!json_is_array(ports) || json_array_size(ports) > 16)) {
-        return wrong(t, "ports", "at most 16 of \"die/port\"", "(more)");
+    if (ports && (!json_is_array(ports) || json_array_size(ports) > HCL_TABLE_PORTS_MAX)) {
+        return wrong(t, "ports", "at most " HCL_TEXT(HCL_TABLE_PORTS_MAX)
+                     " of \"die/port\"", "(more)");
     }
     return HCCL_SUCCESS;
 }
@@ -115,15 +116,16 @@ static HcclResult check_level(const table *t, const json_t *l)
     HcclResult rc;
     size_t i;
 
-    rc = number(t, l, "net_layer", 7, true, &layer);
+    rc = number(t, l, "net_layer", HCL_TABLE_LAYER_MAX, true, &layer);
     if (rc != HCCL_SUCCESS) {
         return rc;
     }
     if (!id || !type) {
         return missing(t, id ? "net_type" : "net_instance_id");
     }
-    if (strlen(id) > 1024) {
-        return wrong(t, "net_instance_id", "at most 1024 characters",
+    if (strlen(id) > HCL_TABLE_INSTANCE_MAX) {
+        return wrong(t, "net_instance_id", "at most "
+                     HCL_TEXT(HCL_TABLE_INSTANCE_MAX) " characters",
                      "(longer)");
     }
     if (strcmp(type, "TOPO_FILE_DESC") && strcmp(type, "CLOS")) {
@@ -132,8 +134,9 @@ static HcclResult check_level(const table *t, const json_t *l)
     if (layer == 0 && strcmp(type, "TOPO_FILE_DESC")) {
         return wrong(t, "net_type", "TOPO_FILE_DESC at net_layer 0", type);
     }
-    if (list && (!json_is_array(list) || json_array_size(list) > 24)) {
-        return wrong(t, "rank_addr_list", "at most 24 addresses", "(more)");
+    if (list && (!json_is_array(list) || json_array_size(list) > HCL_TABLE_ADDRS_MAX)) {
+        return wrong(t, "rank_addr_list", "at most "
+                     HCL_TEXT(HCL_TABLE_ADDRS_MAX) " addresses", "(more)");
     }
     json_array_foreach(list, i, a) {
         rc = check_addr(t, a);
@@ -153,8 +156,9 @@ static HcclResult check_levels(const table *t, const json_t *r)
     if (!json_is_array(levels) || !json_array_size(levels)) {
         return missing(t, "level_list");
     }
-    if (json_array_size(levels) > 8) {
-        return wrong(t, "level_list", "at most 8 levels", "(more)");
+    if (json_array_size(levels) > HCL_TABLE_LEVELS_MAX) {
+        return wrong(t, "level_list", "at most "
+                     HCL_TEXT(HCL_TABLE_LEVELS_MAX) " levels", "(more)");
     }
     json_array_foreach(levels, i, l) {
         rc = check_level(t, l);
@@ -175,10 +179,10 @@ static HcclResult read_rank(table *t, const json_t *r, bool *seen)
 
     rc = number(t, r, "rank_id", t->n - 1, true, &rank);
     if (rc == HCCL_SUCCESS) {
-        rc = number(t, r, "local_id", 64, true, &local);
+        rc = number(t, r, "local_id", HCL_TABLE_ID_MAX, true, &local);
     }
     if (rc == HCCL_SUCCESS) {
-        rc = number(t, r, "device_id", 64, true, &device);
+        rc = number(t, r, "device_id", HCL_TABLE_ID_MAX, true, &device);
     }
     if (rc == HCCL_SUCCESS) {
         rc = number(t, r, "device_port", 65535, false, &unused);

@@ -306,15 +306,15 @@ static HcclResult check_head(const char *call, const HcclCommConfig *cfg)
     }
     if (!terminated(cfg->hcclCommName, sizeof(cfg->hcclCommName))) {
         return hcl_bad(HCCL_E_PARA, call, "hcclCommName",
-                       "at most 127 characters", "unterminated");
+                       "at most " HCL_TEXT(HCL_NAME_MAX) " characters", "unterminated");
     }
     if (!terminated(cfg->hcclUdi, sizeof(cfg->hcclUdi))) {
         return hcl_bad(HCCL_E_PARA, call, "hcclUdi",
-                       "at most 127 characters", "unterminated");
+                       "at most " HCL_TEXT(HCL_NAME_MAX) " characters", "unterminated");
     }
     if (!terminated(cfg->hcclAlgo, sizeof(cfg->hcclAlgo))) {
         return hcl_bad(HCCL_E_PARA, call, "hcclAlgo",
-                       "at most 1599 characters", "unterminated");
+                       "at most " HCL_TEXT(HCL_ALGO_MAX) " characters", "unterminated");
     }
     return HCCL_SUCCESS;
 }

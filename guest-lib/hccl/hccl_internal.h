@@ -63,10 +63,29 @@ typedef struct hcl_comm hcl_comm;
 #define HCL_DEVICES_MAX         65
 #define HCL_ALLOC_THREADS_MAX   1000    /* HcommThreadAlloc */
 #define HCL_REGNAME_MAX         160
+/* Characters without the NUL; checked against the public headers below. */
+#define HCL_TAG_MAX             255     /* contexts, memories, names of kernels */
+#define HCL_QUEUE_TAG_MAX       254     /* of a channel's shared queue */
+#define HCL_NAME_MAX            127     /* communicator, hcclUdi */
+#define HCL_ALGO_MAX            1599
+#define HCL_CHANNEL_NAME_MAX    191
+/* Rank table 2.0: spec/api/hccl-control-plane.md §10.1 */
+#define HCL_TABLE_ID_MAX        64      /* local_id, device_id */
+#define HCL_TABLE_LAYER_MAX     7
+#define HCL_TABLE_LEVELS_MAX    8
+#define HCL_TABLE_INSTANCE_MAX  1024    /* characters of net_instance_id */
+#define HCL_TABLE_ADDRS_MAX     24
+#define HCL_TABLE_PORTS_MAX     16
 
 /* A limit as text, so that messages say what the table says. */
 #define HCL_TEXT_(x)            #x
 #define HCL_TEXT(x)             HCL_TEXT_(x)
+
+_Static_assert(HCL_TAG_MAX == HCCL_RES_TAG_MAX_LEN, "tags");
+_Static_assert(HCL_QUEUE_TAG_MAX + 1 ==
+               HCCL_CHANNEL_CONFIG_SHARED_QUEUE_TAG_MAX_LEN, "queue tags");
+_Static_assert(HCL_NAME_MAX + 1 == COMM_NAME_MAX_LENGTH, "names");
+_Static_assert(HCL_ALGO_MAX + 1 == HCCL_COMM_ALGO_MAX_LENGTH, "algorithms");
 
 /* ---- errors ---- */
 
@@ -454,6 +473,20 @@ typedef struct hcl_offer {
 void hcl_offer_mem_fill(hcl_offer_mem *o, const hcl_mem *m);
 /* Everything in it lies in memory of card @card, or of a host. */
 HcclResult hcl_offer_mem_check(const hcl_offer_mem *m, uint32_t card);
+/* ---- configuration of channels, of both levels (channel.c) ---- */
+
+typedef struct hcl_channel_config {
+    uint32_t shared;
+    char tag[HCL_QUEUE_TAG_MAX + 1];
+} hcl_channel_config;
+
+HcclResult hcl_channel_config_new(const char *call, void **config);
+/* @type 0 is IS_SHARED_QUEUE, in both levels' enumerations. */
+HcclResult hcl_channel_config_int(const char *call, void *config, int type,
+                                  uint32_t value);
+/* What this card cannot do of it. NULL: the defaults. */
+HcclResult hcl_channel_config_check(const char *call, const void *config);
+
 #define HCL_OFFER_MAGIC 0x5246464fu
 
 #define HCL_LIB_VERSION "atlas350-1"

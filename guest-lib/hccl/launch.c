@@ -224,7 +224,7 @@ static HcclResult check(const char *call, const HcclOpDesc *op,
         !memchr(f->kernelFuncName, 0, sizeof(f->kernelFuncName)) ||
         !f->kernelSoName[0] || !f->kernelFuncName[0]) {
         return hcl_bad(HCCL_E_PARA, call, "kernelSoName, kernelFuncName",
-                       "1 to 255 characters each", "empty or unterminated");
+                       "1 to " HCL_TEXT(HCL_TAG_MAX) " characters each", "empty or unterminated");
     }
     return HCCL_SUCCESS;
 }

@@ -114,7 +114,8 @@ static HcclResult check_reg(hcl_comm *c, const char *call, const char *tag,
     const hcl_mem *m;
 
     if (n == 0 || n > HCCL_RES_TAG_MAX_LEN) {
-        return hcl_bad(HCCL_E_PARA, call, "memTag", "1 to 255 characters",
+        return hcl_bad(HCCL_E_PARA, call, "memTag", "1 to "
+                       HCL_TEXT(HCL_TAG_MAX) " characters",
                        "%zu characters", n);
     }
     if (!strncmp(tag, "HcclBuffer", 10)) {
@@ -195,7 +196,8 @@ static HcclResult check_key(const char *call, const char **tag,
         *tag = "";
     }
     if (strnlen(*tag, HCCL_RES_TAG_MAX_LEN + 1) > HCCL_RES_TAG_MAX_LEN) {
-        return hcl_bad(HCCL_E_PARA, call, "ctxTag", "at most 255 characters",
+        return hcl_bad(HCCL_E_PARA, call, "ctxTag", "at most "
+                       HCL_TEXT(HCL_TAG_MAX) " characters",
                        "%.32s... (%zu characters)", *tag, strlen(*tag));
     }
     if (engine < COMM_ENGINE_CPU || engine > COMM_ENGINE_CCU) {
@@ -471,7 +473,8 @@ HcclResult HcclDevMemAcquire(HcclComm comm, const char *memTag, uint64_t *size,
         rc = hcl_null(call, !memTag ? "memTag" : !size ? "size"
                       : !addr ? "addr" : "newCreated");
     } else if (!*memTag || strlen(memTag) > HCCL_RES_TAG_MAX_LEN) {
-        rc = hcl_bad(HCCL_E_PARA, call, "memTag", "1 to 255 characters",
+        rc = hcl_bad(HCCL_E_PARA, call, "memTag", "1 to "
+                       HCL_TEXT(HCL_TAG_MAX) " characters",
                      "%zu characters", strlen(memTag));
     } else {
         pthread_mutex_lock(&c->lock);

@@ -309,7 +309,8 @@ HcommResult HcommMemReg(EndpointHandle endpointHandle, const char *memTag,
         return hcl_null(call, !memTag ? "memTag" : mem ? "memHandle" : "mem");
     }
     if (strlen(memTag) > HCCL_RES_TAG_MAX_LEN) {
-        return hcl_bad(HCCL_E_PARA, call, "memTag", "at most 255 characters",
+        return hcl_bad(HCCL_E_PARA, call, "memTag", "at most "
+                       HCL_TEXT(HCL_TAG_MAX) " characters",
                        "%zu characters", strlen(memTag));
     }
     if (mem->type != COMM_MEM_TYPE_DEVICE && mem->type != COMM_MEM_TYPE_HOST) {
@@ -696,8 +697,8 @@ static HcclResult check_desc(const char *call, const HcommChannelDesc *d)
     if (d->channelName &&
         strnlen(d->channelName, HCOMM_CHANNEL_NAME_MAX_LEN + 1) >
         HCOMM_CHANNEL_NAME_MAX_LEN) {
-        return hcl_bad(HCCL_E_PARA, call, "channelName", "at most 191 "
-                       "characters", "(longer)");
+        return hcl_bad(HCCL_E_PARA, call, "channelName", "at most "
+                       HCL_TEXT(HCL_CHANNEL_NAME_MAX) " characters", "(longer)");
     }
     if (d->socket) {
         return hcl_bad(HCCL_E_NOT_SUPPORT, call, "socket", "NULL: channels "
@@ -757,21 +758,18 @@ HcommResult HcommChannelCreateWithConfig(EndpointHandle endpointHandle,
                                          HcommChannelConfig config,
                                          ChannelHandle *channels)
 {
-    if (config && *(uint32_t *)config) {
-        return hcl_bad(HCCL_E_NOT_SUPPORT, "HcommChannelCreateWithConfig",
-                       "config", "no shared queue on this card", "1");
-    }
-    return HcommChannelCreate(endpointHandle, engine, channelDescs, channelNum,
-                              channels);
+    HcclResult rc = hcl_channel_config_check("HcommChannelCreateWithConfig",
+                                             config);
+
+    return rc != HCCL_SUCCESS ? (HcommResult)rc
+                              : HcommChannelCreate(endpointHandle, engine,
+                                                   channelDescs, channelNum,
+                                                   channels);
 }
 
 HcommResult HcommChannelConfigCreate(HcommChannelConfig *config)
 {
-    if (!config) {
-        return hcl_null("HcommChannelConfigCreate", "config");
-    }
-    *config = calloc(1, sizeof(uint32_t));
-    return *config ? HCCL_SUCCESS : HCCL_E_MEMORY;
+    return hcl_channel_config_new("HcommChannelConfigCreate", config);
 }
 
 HcommResult HcommChannelConfigDestroy(HcommChannelConfig config)
@@ -784,15 +782,8 @@ HcommResult HcommChannelConfigSetInt(HcommChannelConfig config,
                                      HcommChannelConfigType type,
                                      uint32_t value)
 {
-    if (!config) {
-        return hcl_null("HcommChannelConfigSetInt", "config");
-    }
-    if (type != HCOMM_CHANNEL_CONFIG_TYPE_IS_SHARED_QUEUE) {
-        return hcl_bad(HCCL_E_PARA, "HcommChannelConfigSetInt", "type",
-                       "IS_SHARED_QUEUE (0)", "%d", (int)type);
-    }
-    *(uint32_t *)config = value;
-    return HCCL_SUCCESS;
+    return hcl_channel_config_int("HcommChannelConfigSetInt", config,
+                                  (int)type, value);
 }
 
 /* ---- handshake ---- */
