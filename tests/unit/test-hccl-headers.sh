@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every HCCL and Hcomm header alone, in each language version, without a
+# Every acl, HCCL and Hcomm header alone, in each language version, without a
 # warning. Prints TAP.
 cd @S@/include || exit 1
 n=0
@@ -19,7 +19,7 @@ check() { # header, compiler, language, standard
     fi
 }
 
-for h in hccl/*.h hcomm/*.h $(cd pkg_inc && ls hccl/*.h hcomm/*.h); do
+for h in acl/*.h acl/error_codes/*.h securec.h hccl/*.h hcomm/*.h $(cd pkg_inc && ls hccl/*.h hcomm/*.h); do
     for s in c++11 c++14 c++17 c++20; do
         check "$h" g++ c++ $s
     done
