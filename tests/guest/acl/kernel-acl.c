@@ -39,6 +39,28 @@ unsigned int k_big(void *p)
     return 0;
 }
 
+/* Two blocks of bytes that the arguments point to. */
+typedef struct holder_args {
+    uint64_t *out;
+    const uint8_t *one;
+    uint32_t n;
+    uint32_t factor;
+    const uint8_t *two;
+} holder_args;
+
+unsigned int k_holder(void *p)
+{
+    holder_args *x = p;
+    uint64_t s = 0;
+    uint32_t i;
+
+    for (i = 0; i < x->n; i++) {
+        s += x->one[i] * 3u + x->two[i];
+    }
+    *x->out = s * x->factor;
+    return 0;
+}
+
 unsigned int k_nothing(void *p)
 {
     (void)p;
@@ -52,6 +74,16 @@ unsigned int k_clock(void *p)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     **(uint64_t **)p = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    return 0;
+}
+
+/* Instructions that this core has executed, firmware and kernels. */
+unsigned int k_instret(void *p)
+{
+    uint64_t n;
+
+    __asm__ volatile("rdinstret %0" : "=r"(n));
+    **(uint64_t **)p = n;
     return 0;
 }
 
