@@ -59,6 +59,36 @@ int32_t Run(uint64_t thread, const CtrlParam *p)
 
 } // namespace
 
+extern "C" unsigned int CtrlCacheKernel(void *args)
+{
+    CtrlCacheParam *c = static_cast<CtrlCacheParam *>(args);
+    CtrlCacheResult *r = static_cast<CtrlCacheResult *>(Ptr(c->result));
+    void *addr[2] = { Ptr(c->addr[0]), Ptr(c->addr[1]) };
+    bool hit = false;
+
+    r->rc = c->clear ? HcommAicpuTsTaskCacheClear(c->tag) : 0;
+    if (r->rc == 0) {
+        r->rc = HcommAicpuTsTaskCacheLookup(c->tag, &hit);
+    }
+    r->hit = hit;
+    if (r->rc == 0 && hit) {
+        r->rc = HcommAicpuTsTaskCacheExecute(c->tag, addr, c->size, 2);
+    } else if (r->rc == 0) {
+        r->rc = HcommAicpuTsTaskCacheStart(c->tag, addr, c->size, 2);
+        if (r->rc == 0) {
+            r->rc = Run(c->p.thread, &c->p);
+        }
+        if (r->rc == 0) {
+            r->rc = HcommAicpuTsTaskCacheEnd(c->tag);
+        }
+    }
+    if (r->rc != 0 && c->p.host != 0) {
+        /* The host is to see the code rather than a wait without end. */
+        HcommThreadNotifyRecordOnThread(c->p.thread, c->p.host, 0);
+    }
+    return 0;
+}
+
 extern "C" unsigned int CtrlKernel(void *args)
 {
     const CtrlParam *p = static_cast<const CtrlParam *>(args);

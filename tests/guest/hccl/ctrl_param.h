@@ -27,4 +27,18 @@ struct CtrlParam {
     CtrlStep step[24];
 };
 
+/* Steps that are taken from the task cache where it has them. */
+struct CtrlCacheParam {
+    uint64_t result;             /* CtrlCacheResult, device memory */
+    uint64_t addr[2], size[2];   /* ranges: source, destination */
+    uint32_t clear, reserved;    /* 1: forgets the tag first */
+    char tag[32];
+    CtrlParam p;
+};
+
+struct CtrlCacheResult {
+    uint32_t hit;
+    int32_t rc;
+};
+
 #endif /* CTRL_PARAM_H */
