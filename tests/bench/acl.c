@@ -105,6 +105,36 @@ static void bench_launch(const char *dir, aclrtStream s, uint64_t *dev)
     printf("bench launch.queued %.2f us target 50\n", (now() - t0) * 1e6 / 4000);
 }
 
+/*
+ * Where a launch's time goes. The library: until the call returns, which is
+ * after the doorbell. The firmware: instructions of the core from one kernel to
+ * the next. What is left are the hand-overs between threads.
+ */
+static void bench_parts(const char *dir, aclrtStream s, uint64_t *dev)
+{
+    static double call[ROUNDS], count[ROUNDS];
+    aclrtFuncHandle f = func(dir, "Instret");
+    uint64_t n, last = 0;
+    double t0;
+    int i;
+
+    for (i = -20; i < ROUNDS; i++) {
+        t0 = now();
+        launch(f, s, &dev, sizeof(dev));
+        if (i >= 0) {
+            call[i] = (now() - t0) * 1e6;
+        }
+        need(aclrtSynchronizeStream(s), "synchronise");
+        need(aclrtMemcpy(&n, 8, dev, 8, ACL_MEMCPY_DEVICE_TO_HOST), "read");
+        if (i >= 0) {
+            count[i] = (double)(n - last);
+        }
+        last = n;
+    }
+    printf("bench launch.call %.1f us\n", median(call, ROUNDS));
+    printf("bench launch.instructions %.0f instructions\n", median(count, ROUNDS));
+}
+
 static double rate(void *dst, const void *src, size_t n, int device)
 {
     double t0 = now(), t;
@@ -178,6 +208,7 @@ int main(int argc, char **argv)
     need(aclrtCreateStream(&s), "stream");
     need(aclrtMalloc(&dev, 64, ACL_MEM_MALLOC_HUGE_FIRST), "memory");
     bench_launch(argc > 1 ? argv[1] : ".", s, dev);
+    bench_parts(argc > 1 ? argv[1] : ".", s, dev);
     bench_small(s, dev);
     bench_copies();
     need(aclrtDestroyStream(s), "stream");
