@@ -68,6 +68,7 @@ static conn *conns;
 static struct pollfd *polls;     /* [0] listens, [i + 1] is conns[i] */
 static size_t num_conns, room_conns;
 static int listener = -1;
+static pid_t owner;              /* of the listener and all the rest */
 
 /* ---- keys ---- */
 
@@ -364,6 +365,20 @@ static void *server(void *opaque)
     return NULL;
 }
 
+/* A forked child has no server, and nothing of its parent's to serve. */
+static void forget_parent(void)
+{
+    size_t i;
+
+    close(listener);
+    for (i = 0; i < num_conns; i++) {
+        close(conns[i].fd);
+    }
+    num_conns = 0;
+    exports = NULL;
+    listener = -1;
+}
+
 /* Lock held. */
 static aclError server_start(const char *func)
 {
@@ -372,8 +387,11 @@ static aclError server_start(const char *func)
     pthread_t t;
     int fd;
 
-    if (listener >= 0) {
+    if (listener >= 0 && owner == getpid()) {
         return ACL_SUCCESS;
+    }
+    if (listener >= 0) {
+        forget_parent();
     }
     polls = polls ? polls : malloc(sizeof(*polls));
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -389,6 +407,7 @@ static aclError server_start(const char *func)
         return rc;
     }
     listener = fd;
+    owner = getpid();
     if (pthread_create(&t, NULL, server, NULL)) {
         close(fd);
         listener = -1;
@@ -418,10 +437,11 @@ aclError ipc_export(const char *func, ipc_kind kind, acl_dev *d,
     x->any_pid = any_pid;
     x->mem_fd = mem_fd >= 0 ? fcntl(mem_fd, F_DUPFD_CLOEXEC, 0) : -1;
     pthread_mutex_lock(&lock);
-    rc = held_elsewhere(x)
-         ? acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "it is freed already; "
-                    "only importers still have it")
-         : server_start(func);
+    rc = server_start(func);
+    if (rc == ACL_SUCCESS && held_elsewhere(x)) {
+        rc = acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "it is freed already; "
+                      "only importers still have it");
+    }
     if (rc == ACL_SUCCESS) {
         x->next = exports;
         exports = x;
