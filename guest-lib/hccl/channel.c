@@ -28,6 +28,9 @@ static void hex(char *out, const uint8_t *b, size_t n)
     }
 }
 
+/* Of the operators' channels: no call of a program has as many equal ones. */
+#define OWN_ORDINAL     HCL_CHANNELS_CALL_MAX
+
 /*
  * The same text on both ends: engine, protocol, the two end points in rank
  * order, and the number among equal ones of the call.
@@ -231,7 +234,7 @@ static HcclResult never_came(hcl_comm *c, const hcl_channel *ch)
     }
     return hcl_fail(HCCL_E_TIMEOUT, "EI0006", "channel to rank %u (%s:%u, "
                     "process %u%s, card %u) of communicator %s: the peer did "
-                    "not call HcclChannelAcquire within %u s "
+                    "not call HcclChannelAcquire or the operator within %u s "
                     "(HCCL_CONNECT_TIMEOUT)", ch->peer, p->ip, p->port, p->pid,
                     hcl_peer_state(p), p->card_index, c->name,
                     hcl_connect_limit());
@@ -343,7 +346,7 @@ static HcclResult start(hcl_comm *c, CommEngine engine,
 /* All offers first: two ranks then never wait for each other in a circle. */
 static HcclResult acquire_all(hcl_comm *c, const char *call, CommEngine engine,
                               const HcclChannelDesc *descs, uint32_t num,
-                              job *jobs)
+                              uint32_t ordinal, job *jobs)
 {
     uint64_t deadline = hcl_connect_deadline();
     HcclResult rc = HCCL_SUCCESS;
@@ -354,7 +357,7 @@ static HcclResult acquire_all(hcl_comm *c, const char *call, CommEngine engine,
         rc = check_desc(c, call, engine, &descs[i]);
     }
     for (i = 0; i < num && rc == HCCL_SUCCESS; i++) {
-        make_key(c, engine, &descs[i], ordinal_of(descs, i), key);
+        make_key(c, engine, &descs[i], ordinal + ordinal_of(descs, i), key);
         jobs[i].ch = find(c, descs[i].remoteRank, key);
         if (!jobs[i].ch) {
             rc = start(c, engine, &descs[i], key, &jobs[i]);
@@ -371,11 +374,12 @@ static HcclResult acquire_all(hcl_comm *c, const char *call, CommEngine engine,
     return rc;
 }
 
-HcclResult HcclChannelAcquire(HcclComm comm, CommEngine engine,
-                              const HcclChannelDesc *channelDescs,
-                              uint32_t channelNum, ChannelHandle *channels)
+static HcclResult channel_acquire(HcclComm comm, const char *call,
+                                  CommEngine engine,
+                                  const HcclChannelDesc *channelDescs,
+                                  uint32_t channelNum, uint32_t ordinal,
+                                  ChannelHandle *channels)
 {
-    static const char call[] = "HcclChannelAcquire";
     HcclResult rc;
     hcl_comm *c = hcl_comm_get(comm, call, &rc);
     job *jobs = NULL;
@@ -393,7 +397,8 @@ HcclResult HcclChannelAcquire(HcclComm comm, CommEngine engine,
     }
     if (rc == HCCL_SUCCESS) {
         pthread_mutex_lock(&c->chan_lock);
-        rc = acquire_all(c, call, engine, channelDescs, channelNum, jobs);
+        rc = acquire_all(c, call, engine, channelDescs, channelNum, ordinal,
+                         jobs);
         for (i = 0; i < channelNum; i++) {
             if (jobs[i].made && rc != HCCL_SUCCESS) {
                 hcl_channel_free(jobs[i].ch);
@@ -412,6 +417,22 @@ HcclResult HcclChannelAcquire(HcclComm comm, CommEngine engine,
     free(jobs);
     hcl_comm_put(c);
     return rc;
+}
+
+HcclResult HcclChannelAcquire(HcclComm comm, CommEngine engine,
+                              const HcclChannelDesc *channelDescs,
+                              uint32_t channelNum, ChannelHandle *channels)
+{
+    return channel_acquire(comm, "HcclChannelAcquire", engine, channelDescs,
+                           channelNum, 0, channels);
+}
+
+HcclResult hcl_channels_own(HcclComm comm, const HcclChannelDesc *descs,
+                            uint32_t num, ChannelHandle *channels)
+{
+    return channel_acquire(comm, "channels of the operators",
+                           COMM_ENGINE_AICPU_TS, descs, num, OWN_ORDINAL,
+                           channels);
 }
 
 /* ---- configuration ---- */

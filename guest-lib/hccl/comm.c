@@ -3,6 +3,7 @@
  * Communicators: birth, name, death. spec/api/hccl-control-plane.md §4.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -828,4 +829,33 @@ HcclResult HcclConfigGetInfo(HcclComm comm, HcclConfigType cfgType,
     }
     hcl_comm_put(c);
     return rc;
+}
+
+/* ---- for the operators ---- */
+
+/* The communicator's own setting before that of the environment. */
+HcclResult hcl_exec_seconds(HcclComm comm, uint32_t *seconds)
+{
+    const hcl_env *env;
+    HcclResult rc = hcl_env_get(&env);
+    hcl_comm *c;
+    int32_t own;
+
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    c = hcl_comm_get(comm, "HcclCommConfig.hcclExecTimeOut", &rc);
+    if (!c) {
+        return rc;
+    }
+    own = c->config.hcclExecTimeOut;
+    if (own >= 0) {
+        *seconds = (uint32_t)own;
+    } else if (env->exec_timeout >= (float)UINT32_MAX) {
+        *seconds = UINT32_MAX;
+    } else {
+        *seconds = (uint32_t)ceilf(env->exec_timeout);   /* 0.5 is not 0 */
+    }
+    hcl_comm_put(c);
+    return HCCL_SUCCESS;
 }

@@ -43,7 +43,10 @@
 #include "acl_internal.h"
 #include "hw/atlas350/hcomm_abi.h"
 
-/* Other library's calls; an exported symbol that no public header declares. */
+/*
+ * An exported symbol that no public header declares: other libraries' calls,
+ * and what libhccl.so uses of this library.
+ */
 #define HCL_EXPORT __attribute__((visibility("default")))
 
 typedef struct hcl_comm hcl_comm;
@@ -93,19 +96,21 @@ _Static_assert(HCL_ALGO_MAX + 1 == HCCL_COMM_ALGO_MAX_LENGTH, "algorithms");
  * Set the calling thread's recent error (aclGetRecentErrMsg) and return @rc:
  *   return hcl_fail(HCCL_E_PARA, "EI0003", "...", ...);
  */
-HcclResult hcl_fail(HcclResult rc, const char *code, const char *fmt, ...)
+HCL_EXPORT HcclResult hcl_fail(HcclResult rc, const char *code,
+                               const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* EI0003 in its published parts. */
-HcclResult hcl_bad(HcclResult rc, const char *call, const char *param,
-                   const char *expect, const char *value_fmt, ...)
+HCL_EXPORT HcclResult hcl_bad(HcclResult rc, const char *call,
+                              const char *param, const char *expect,
+                              const char *value_fmt, ...)
     __attribute__((format(printf, 5, 6)));
-HcclResult hcl_null(const char *call, const char *param);
+HCL_EXPORT HcclResult hcl_null(const char *call, const char *param);
 /* A driver call failed with @rc (-errno): names @what, adds its text. */
 HcclResult hcl_driver(int rc, const char *what);
-HcclResult hcl_acl(aclError rc, const char *what);
+HCL_EXPORT HcclResult hcl_acl(aclError rc, const char *what);
 const char *hcl_engine_name(CommEngine engine);
 const char *hcl_protocol_name(CommProtocol protocol);
-void hcl_log(int level, const char *fmt, ...)
+HCL_EXPORT void hcl_log(int level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- environment, read once ---- */
@@ -395,7 +400,25 @@ HcclResult hcl_init_cluster(const char *path, uint32_t rank,
                             const char *call);
 
 /* Between HcclGroupStart and HcclGroupEnd of this thread. */
-bool hcl_group_active(void);
+HCL_EXPORT bool hcl_group_active(void);
+
+/* ---- for the operators (libhccl.so) ---- */
+
+/*
+ * Channels that only the operators have: what custom operators acquire, and
+ * with how many notifies, makes no difference to them.
+ */
+HCL_EXPORT HcclResult hcl_channels_own(HcclComm comm,
+                                       const HcclChannelDesc *descs,
+                                       uint32_t num, ChannelHandle *channels);
+/* Limit of the operators' waits in seconds, 0: none. */
+HCL_EXPORT HcclResult hcl_exec_seconds(HcclComm comm, uint32_t *seconds);
+/*
+ * Calls @fn(@arg) in this thread when its group ends, in the context of now.
+ * Fails, without calling it, when the group is one that makes communicators.
+ */
+typedef HcclResult hcl_group_fn(void *arg);
+HCL_EXPORT HcclResult hcl_group_call(hcl_group_fn *fn, void *arg);
 
 /* ---- HcclAicpuKernelLaunch ---- */
 

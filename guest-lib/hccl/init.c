@@ -13,9 +13,10 @@
  * Inside a group, making and destroying communicators is only noted; the
  * outermost End runs all of it at the same time, one worker thread for each,
  * so that one thread may make a communicator on several devices. Kernels of
- * operators are launched in their order then. A group has one or the other.
+ * operators are launched, and the operators' own calls made, in their order
+ * then. A group has one or the other.
  */
-enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY, WORK_LAUNCH };
+enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY, WORK_LAUNCH, WORK_CALL };
 
 typedef struct work {
     struct work *next;
@@ -29,7 +30,9 @@ typedef struct work {
     HcclComm *comm;
     HcclComm victim;
     hcl_launch *launch;
-    aclrtContext context;        /* of a launch */
+    hcl_group_fn *fn;
+    void *arg;
+    aclrtContext context;        /* of a launch, of a call */
     HcclResult rc;
     char text[1024];
 } work;
@@ -48,6 +51,12 @@ static void work_free(work *w)
     free(w);
 }
 
+/* A group has these or the others. */
+static bool launches(const work *w)
+{
+    return w->kind == WORK_LAUNCH || w->kind == WORK_CALL;
+}
+
 static HcclResult note(work *w)
 {
     w->device = a350_current_device();
@@ -56,7 +65,7 @@ static HcclResult note(work *w)
         return hcl_fail(HCCL_E_RUNTIME, "EI0003", "this thread has no current "
                         "device (aclrtSetDevice)");
     }
-    if (first && (first->kind == WORK_LAUNCH) != (w->kind == WORK_LAUNCH)) {
+    if (first && launches(first) != launches(w)) {
         work_free(w);
         return hcl_fail(HCCL_E_NOT_SUPPORT, "EI0003", "a group either makes "
                         "and destroys communicators or launches operators, "
@@ -105,7 +114,8 @@ static void run_launches(void)
         w->rc = hcl_acl(aclrtSetCurrentContext(w->context),
                         "aclrtSetCurrentContext");
         if (w->rc == HCCL_SUCCESS) {
-            w->rc = hcl_launch_run(w->launch);
+            w->rc = w->kind == WORK_CALL ? w->fn(w->arg)
+                                         : hcl_launch_run(w->launch);
         }
         if (w->rc != HCCL_SUCCESS) {
             strncpy(w->text, a350_peek_error(), sizeof(w->text) - 1);
@@ -128,10 +138,10 @@ HcclResult HcclGroupEnd(void)
     if (--depth) {
         return HCCL_SUCCESS;
     }
-    if (first && first->kind == WORK_LAUNCH) {
+    if (first && launches(first)) {
         run_launches();
     }
-    for (w = first; w && w->kind != WORK_LAUNCH; w = w->next) {
+    for (w = first; w && !launches(w); w = w->next) {
         w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
         w->started = !pthread_create(&w->thread, NULL, run, w);
     }
@@ -168,6 +178,19 @@ HcclResult hcl_group_launch(hcl_launch *l)
     }
     w->kind = WORK_LAUNCH;
     w->launch = l;
+    return note(w);
+}
+
+HcclResult hcl_group_call(hcl_group_fn *fn, void *arg)
+{
+    work *w = calloc(1, sizeof(*w));
+
+    if (!w) {
+        return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
+    w->kind = WORK_CALL;
+    w->fn = fn;
+    w->arg = arg;
     return note(w);
 }
 
