@@ -10,7 +10,7 @@ HCL_CFLAGS := $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden \
 
 HCOMM_SRC := $(wildcard $(S)/guest-lib/hccl/*.c $(S)/guest-lib/hcomm/*.c)
 HCOMM_OBJ := $(HCOMM_SRC:$(S)/%.c=$(B)/obj/%.o)
-HCCL_SRC := $(wildcard $(S)/guest-lib/hcclops/*.c)
+HCCL_SRC := $(wildcard $(S)/guest-lib/hccl/ops/*.c)
 HCCL_OBJ := $(HCCL_SRC:$(S)/%.c=$(B)/obj/%.o)
 -include $(HCOMM_OBJ:.o=.d) $(HCCL_OBJ:.o=.d)
 
@@ -28,10 +28,12 @@ $(PREFIX)/lib64/libhcomm.so: $(HCOMM_OBJ) $(PREFIX)/lib64/libacl_rt.so \
 	$(CC) $(CFLAGS) $(HCL_LINK) -Wl,-soname,libhcomm.so -o $@ $(HCOMM_OBJ) \
 	    -lacl_rt -lc_sec -ljansson -lpthread -lm
 
-$(PREFIX)/lib64/libhccl.so: $(HCCL_OBJ) $(PREFIX)/lib64/libhcomm.so
+# The operators need their kernels (firmware/hccl) to run, not to link.
+$(PREFIX)/lib64/libhccl.so: $(HCCL_OBJ) $(PREFIX)/lib64/libhcomm.so \
+    | $(HCCL_DEV_FILES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(HCL_LINK) -Wl,-soname,libhccl.so -o $@ $(HCCL_OBJ) \
-	    -lhcomm -lacl_rt -lpthread
+	    -lhcomm -lacl_rt -lpthread -ldl
 
 ifneq ($(wildcard $(S)/guest-lib/acl/module.mk),)
 SDK_TARGETS += $(PREFIX)/lib64/libhcomm.so $(PREFIX)/lib64/libhccl.so

@@ -74,6 +74,19 @@ $(U)/test-hccl-control $(U)/test-hccl-endpoint: \
 	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
 	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread
 
+# The operators' plans, and the arithmetic of their kernels.
+UNIT_TESTS += $(U)/test-hccl-ops
+
+HCCL_PLAN_SRC := $(addprefix $(S)/guest-lib/hccl/ops/,plan.c exchange.c \
+                   reduce.c algo.c) $(S)/firmware/hccl/reduce.c
+$(U)/test-hccl-ops: $(S)/tests/unit/test-hccl-ops.c $(HCCL_PLAN_SRC) \
+	$(S)/guest-lib/hccl/ops/ops.h $(S)/firmware/hccl/half.h \
+	$(S)/include/hw/atlas350/hccl_ops.h $(S)/tests/unit/tap.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -ffp-contract=off $(SANITIZE_FLAGS) \
+	    -fno-sanitize-recover=undefined -I$(S)/include -DONE_SHOT_MAX=512 \
+	    -I$(S)/guest-lib/hccl/ops -o $@ $(filter %.c,$^) -lm
+
 # HIXL on two cards of plain memory.
 UNIT_TESTS += $(U)/test-hixl $(U)/test-hixl-codes \
               $(U)/test-hixl-fuzz
