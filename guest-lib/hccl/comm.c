@@ -84,6 +84,21 @@ hcl_comm *hcl_comm_by_object(uint64_t object)
     return c;
 }
 
+hcl_comm *hcl_comm_by_nonce(const uint8_t nonce[HCL_NONCE], uint32_t rank)
+{
+    hcl_comm *c;
+
+    pthread_mutex_lock(&lock);
+    for (c = comms; c; c = c->next) {
+        if (c->rank == rank && !memcmp(c->nonce, nonce, HCL_NONCE)) {
+            c->refs++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return c;
+}
+
 static void run_callbacks(hcl_comm *c, HcclCommStatePhase phase)
 {
     callback *all = NULL, *p;

@@ -79,6 +79,7 @@ typedef struct hcl_comm hcl_comm;
 #define HCL_TABLE_INSTANCE_MAX  1024    /* characters of net_instance_id */
 #define HCL_TABLE_ADDRS_MAX     24
 #define HCL_TABLE_PORTS_MAX     16
+#define HCL_OPS_MAX             16      /* kinds of collective operators */
 
 /* A limit as text, so that messages say what the table says. */
 #define HCL_TEXT_(x)            #x
@@ -216,6 +217,7 @@ enum hcl_mail_kind {
     HCL_MAIL_OFFER = 1,          /* channel */
     HCL_MAIL_SUBCOMM = 2,
     HCL_MAIL_SYMWIN = 3,
+    HCL_MAIL_OPERATOR = 4,
 };
 
 typedef struct hcl_box hcl_box;
@@ -327,6 +329,15 @@ typedef struct hcl_win {
     hcl_mem *mem;
 } hcl_win;
 
+/* An operator's arguments that all ranks must agree on; -1, 0: it has none. */
+typedef struct hcl_op {
+    char name[32];
+    int32_t type, op;
+    int64_t root;
+    uint64_t count;
+    uint64_t digest;             /* of arrays */
+} hcl_op;
+
 struct hcl_comm {
     struct hcl_comm *next;       /* all live ones */
     uint64_t handle;
@@ -360,6 +371,8 @@ struct hcl_comm {
     hcl_win *wins;
     void *exchange;
     uint32_t exchange_len;
+    hcl_op ops[HCL_OPS_MAX];     /* the first of each kind, in order */
+    uint32_t n_ops;
     HcclCommStatus status;
     HcclResult async_error;
     char first_error[512];
@@ -389,8 +402,9 @@ HcclResult hcl_comm_prepare(const char *call, const HcclCommConfig *config,
                             hcl_rank_info *self, a350_card **card);
 bool hcl_comm_name_taken(int32_t device, const char *name);
 hcl_comm *hcl_comm_by_name(int32_t device, const char *name);
-/* Takes a reference. */
+/* Take a reference. */
 hcl_comm *hcl_comm_by_object(uint64_t object);
+hcl_comm *hcl_comm_by_nonce(const uint8_t nonce[HCL_NONCE], uint32_t rank);
 HcclResult hcl_comm_destroy(HcclComm comm);
 HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
                               uint32_t rank, const HcclCommConfig *config,
@@ -419,6 +433,11 @@ HCL_EXPORT HcclResult hcl_exec_seconds(HcclComm comm, uint32_t *seconds);
  */
 typedef HcclResult hcl_group_fn(void *arg);
 HCL_EXPORT HcclResult hcl_group_call(hcl_group_fn *fn, void *arg);
+/* Tells the other ranks, compares with what they have told: EI0005. */
+HCL_EXPORT HcclResult hcl_op_agree(HcclComm comm, const hcl_op *op);
+/* @peer has told about an operator; before its call goes on. */
+void hcl_op_arrived(const uint8_t nonce[HCL_NONCE], uint32_t rank,
+                    uint32_t peer);
 
 /* ---- HcclAicpuKernelLaunch ---- */
 
@@ -451,6 +470,10 @@ void hcl_exception_tell(const HcommExceptionInfo *info);
 /* ---- threads, channels ---- */
 
 hcl_thread *hcl_thread_get(uint64_t handle);
+/* Ends the streams that wait for @c's work; it stays failed. */
+void hcl_comm_fail(hcl_comm *c, aclError code, const char *text);
+/* Why it has failed; false, "": it has not. */
+bool hcl_comm_failed(hcl_comm *c, char *text, size_t len);
 HcclResult hcl_thread_new_device(a350_card *card, hcl_comm *c,
                                  CommEngine engine, uint32_t index,
                                  uint32_t notifies, hcl_thread **out);

@@ -183,6 +183,9 @@ int hcl_mail_on_frame(hcl_conn *conn, const uint8_t *data, uint32_t len)
         return -1;
     }
     code = put(&h, data + sizeof(h));
+    if (h.kind == HCL_MAIL_OPERATOR) {
+        hcl_op_arrived(h.nonce, h.to, h.from);
+    }
     return hcl_conn_send(conn, HCL_F_ACK, &code, sizeof(code));
 }
 

@@ -209,6 +209,35 @@ static void fail_streams(hcl_comm *c, aclError code, const char *text)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* The first error stays the communicator's. Under the lock. */
+static void set_failed(hcl_comm *c, const char *text)
+{
+    if (!c->first_error[0]) {
+        snprintf(c->first_error, sizeof(c->first_error), "%.511s", text);
+        c->async_error = HCCL_E_REMOTE;
+    }
+}
+
+void hcl_comm_fail(hcl_comm *c, aclError code, const char *text)
+{
+    pthread_mutex_lock(&life);
+    hcl_log(3, "%s", text);
+    set_failed(c, text);
+    fail_streams(c, code, c->first_error);
+    pthread_mutex_unlock(&life);
+}
+
+bool hcl_comm_failed(hcl_comm *c, char *text, size_t len)
+{
+    bool failed;
+
+    pthread_mutex_lock(&life);
+    failed = c->first_error[0] != '\0';
+    snprintf(text, len, "%s", c->first_error);
+    pthread_mutex_unlock(&life);
+    return failed;
+}
+
 static const char *published(const a350_sq_error *e)
 {
     if (e->sqe_type == A350_SQE_PLACE_HOLDER) {
@@ -329,10 +358,7 @@ static bool report(hcl_thread *t, HcommExceptionInfo *info)
     if (!c) {
         return true;
     }
-    if (!c->first_error[0]) {
-        snprintf(c->first_error, sizeof(c->first_error), "%.511s", text);
-        c->async_error = HCCL_E_REMOTE;
-    }
+    set_failed(c, text);
     if (hcl_env_get(&env) == HCCL_SUCCESS && env->task_exception) {
         fail_streams(c, code, c->first_error);
     }

@@ -431,6 +431,76 @@ static void test_sub(void)
     }
 }
 
+/* ---- what the operators' library uses ---- */
+
+/* Equal on all ranks, then different on the last, at the same time. */
+static void *operators(rank *r)
+{
+    hcl_op same = { "HcclAllReduce", 4, 0, -1, 100, 0 };
+    hcl_op other = { "HcclBroadcast", 4, -1, 0, r->rank == 2 ? 7 : 8, 0 };
+    HcclChannelDesc d[2] = {
+        desc_to(r->comm, r->rank, (r->rank + 1) % RANKS),
+        desc_to(r->comm, r->rank, (r->rank + 2) % RANKS),
+    };
+    ChannelHandle c[2], own[2];
+    uint32_t n = 2, notifies = 0;
+
+    r->rc = HcclChannelAcquire(r->comm, COMM_ENGINE_AICPU_TS, d, n, c);
+    d[0].notifyNum = d[1].notifyNum = 5;
+    if (r->rc == HCCL_SUCCESS) {
+        r->rc = hcl_channels_own(r->comm, d, n, own);
+    }
+    if (r->rc == HCCL_SUCCESS) {
+        HcclChannelGetNotifyNum(r->comm, own[0], &notifies);
+        r->channel[0] = c[0] != own[0] ? notifies : 0;
+        r->rc = hcl_op_agree(r->comm, &same);
+    }
+    pthread_barrier_wait(&barrier);
+    r->answer = NULL;
+    if (r->rc == HCCL_SUCCESS && hcl_op_agree(r->comm, &other)) {
+        keep(r);
+    } else {
+        strcpy(r->code, "none");
+    }
+    pthread_barrier_wait(&barrier);
+    return r;
+}
+
+static void test_operators(void)
+{
+    HcclRootInfo info;
+    HcclResult rc;
+    hcl_comm *c;
+    uint32_t i, seconds = 1;
+    rank r[RANKS];
+
+    memset(r, 0, sizeof(r));
+    r[0].n = RANKS;
+    for (i = 0; i < RANKS; i++) {
+        HcclCommConfigInit(&r[i].config);
+        r[i].config.hcclBufferSize = 1;
+        r[i].config.hcclExecTimeOut = 77;
+    }
+    run(r, RANKS, RANKS, &info, operators);
+    ok(!r[0].rc && !r[1].rc && !r[2].rc, "the same operator on all ranks");
+    ok(r[0].channel[0] == 5 && r[2].channel[0] == 5,
+       "channels of their own, with their own notifies");
+    for (i = 0; i < RANKS; i++) {
+        c = hcl_comm_get(r[i].comm, "test", &rc);
+        ok((!strcmp(r[i].code, "EI0005") &&
+            strstr(r[i].text, "parameter count differs")) ||
+           (!strcmp(r[i].code, "none") &&
+            strstr(c->first_error, "EI0005: HcclBroadcast")),
+           "rank %u learns of another count, %s", i, r[i].code);
+        hcl_comm_put(c);
+    }
+    ok(hcl_exec_seconds(r[1].comm, &seconds) == 0 && seconds == 77,
+       "the communicator's own time limit");
+    for (i = 0; i < RANKS; i++) {
+        HcclCommDestroy(r[i].comm);
+    }
+}
+
 static uint64_t phases;
 
 static HcclResult phase(HcclComm comm, HcclCommStatePhase state, void *args)
@@ -478,6 +548,7 @@ int main(void)
     ok(mock_live == 0, "nothing is left: %d", mock_live);
     test_hostile(&info);
     test_sub();
+    test_operators();
     ok(HcclCommInitAll(2, devices, all) == 0 && all[0] && all[1],
        "all devices of a process");
     HcclCommDestroy(all[1]);

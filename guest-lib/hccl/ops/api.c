@@ -134,6 +134,35 @@ static void entry(const ops_call *c, uint64_t count, int type)
     }
 }
 
+/* What all ranks must have in common, besides the operator. */
+#define NO_OP   (-1)
+#define NO_ROOT (-1)
+static HcclResult agree(const ops_call *c, int type, int op, int64_t root,
+                        uint64_t count, uint64_t digest)
+{
+    hcl_op o = { .type = type, .op = op, .root = root, .count = count,
+                 .digest = digest };
+
+    entry(c, count, type);
+    if (c->ranks == 1) {
+        return HCCL_SUCCESS;
+    }
+    strncpy(o.name, c->name, sizeof(o.name) - 1);
+    return hcl_op_agree(c->comm, &o);
+}
+
+/* FNV-1a. */
+static uint64_t digest_of(uint64_t h, const uint64_t *v, size_t num)
+{
+    size_t i;
+
+    for (i = 0; i < num; i++) {
+        h = (h ^ v[i]) * 1099511628211ull;
+    }
+    return h;
+}
+#define DIGEST  1469598103934665603ull
+
 static HcclResult start(ops_call *c, const char *name, HcclComm comm,
                         aclrtStream stream)
 {
@@ -158,7 +187,7 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream)
     NEED(__func__, stream);
     NEED(__func__, comm);
     TRY(start(&c, __func__, comm, stream));
-    entry(&c, 0, -1);
+    TRY(agree(&c, -1, NO_OP, NO_ROOT, 0, 0));
     return c.ranks == 1 ? HCCL_SUCCESS
                         : ops_run(&c, NULL, false, plan_meet, NULL);
 }
@@ -201,7 +230,7 @@ HcclResult HcclAllReduce(void *sendBuf, void *recvBuf, uint64_t count,
     TRY(check_count(__func__, "count", count));
     TRY(check_reduce_type(__func__, dataType));
     TRY(check_op(__func__, dataType, op));
-    entry(&c, count, dataType);
+    TRY(agree(&c, dataType, op, NO_ROOT, count, 0));
     r.v = vector(sendBuf, recvBuf, count, dataType, op);
     if (c.ranks == 1) {
         return ops_copy_here(&c, recvBuf, sendBuf, count * r.v.r.size);
@@ -235,7 +264,7 @@ HcclResult HcclReduce(void *sendBuf, void *recvBuf, uint64_t count,
     TRY(check_reduce_type(__func__, dataType));
     TRY(check_op(__func__, dataType, op));
     TRY(check_rank(&c, "root", root));
-    entry(&c, count, dataType);
+    TRY(agree(&c, dataType, op, root, count, 0));
     r.v = vector(sendBuf, recvBuf, count, dataType, op);
     r.root = root;
     if (c.ranks == 1) {
@@ -253,7 +282,6 @@ static void plan_reduce_scatter(ops_plan *p, const void *arg)
 
 static HcclResult reduce_scatter(const ops_call *c, reduction *r)
 {
-    entry(c, r->v.count, r->v.r.type);
     if (c->ranks == 1) {
         return ops_copy_here(c, (void *)(uintptr_t)r->v.recv,
                              (void *)(uintptr_t)r->v.send,
@@ -286,6 +314,7 @@ HcclResult HcclReduceScatter(void *sendBuf, void *recvBuf, uint64_t recvCount,
         r.counts[i] = recvCount;
         r.displs[i] = i * recvCount;
     }
+    TRY(agree(&c, dataType, op, NO_ROOT, recvCount, 0));
     return reduce_scatter(&c, &r);
 }
 
@@ -327,6 +356,9 @@ HcclResult HcclReduceScatterV(void *sendBuf, const void *sendCounts,
     TRY(check_counts(__func__, "sendCounts", counts, c.ranks));
     TRY(check_mine(&c, "recvCount", recvCount, counts[c.rank]));
     NEED(__func__, sendBuf);
+    TRY(agree(&c, dataType, op, NO_ROOT, 0,
+              digest_of(digest_of(DIGEST, counts, c.ranks), sendDispls,
+                        c.ranks)));
     r.v = vector(sendBuf, recvBuf, recvCount, dataType, op);
     memcpy(r.counts, sendCounts, c.ranks * sizeof(uint64_t));
     memcpy(r.displs, sendDispls, c.ranks * sizeof(uint64_t));
@@ -364,7 +396,7 @@ HcclResult HcclBroadcast(void *buf, uint64_t count, HcclDataType dataType,
     TRY(check_rank(&c, "root", root));
     TRY(check_count(__func__, "count", count));
     TRY(check_type(__func__, "dataType", dataType));
-    entry(&c, count, dataType);
+    TRY(agree(&c, dataType, NO_OP, root, count, 0));
     m.send = addr(buf);
     m.len = count * ops_type_size(dataType);
     m.root = root;
@@ -406,7 +438,7 @@ HcclResult HcclAllGather(void *sendBuf, void *recvBuf, uint64_t sendCount,
     TRY(start(&c, __func__, comm, stream));
     TRY(check_count(__func__, "sendCount", sendCount));
     TRY(check_type(__func__, "dataType", dataType));
-    entry(&c, sendCount, dataType);
+    TRY(agree(&c, dataType, NO_OP, NO_ROOT, sendCount, 0));
     m.send = addr(sendBuf);
     m.recv = addr(recvBuf);
     m.len = sendCount * ops_type_size(dataType);
@@ -454,7 +486,9 @@ HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf,
     TRY(check_type(__func__, "dataType", dataType));
     TRY(check_counts(__func__, "recvCounts", counts, c.ranks));
     TRY(check_mine(&c, "sendCount", sendCount, counts[c.rank]));
-    entry(&c, sendCount, dataType);
+    TRY(agree(&c, dataType, NO_OP, NO_ROOT, 0,
+              digest_of(digest_of(DIGEST, counts, c.ranks), recvDispls,
+                        c.ranks)));
     m.send = addr(sendBuf);
     m.recv = addr(recvBuf);
     place(m.in, c.ranks, m.recv, counts, recvDispls, dataType);
@@ -490,7 +524,7 @@ HcclResult HcclScatter(void *sendBuf, void *recvBuf, uint64_t recvCount,
     TRY(check_rank(&c, "root", root));
     TRY(check_count(__func__, "recvCount", recvCount));
     TRY(check_type(__func__, "dataType", dataType));
-    entry(&c, recvCount, dataType);
+    TRY(agree(&c, dataType, NO_OP, root, recvCount, 0));
     m.send = addr(sendBuf);
     m.recv = addr(recvBuf);
     m.len = recvCount * ops_type_size(dataType);
@@ -512,9 +546,8 @@ static void plan_all_to_all(ops_plan *p, const void *arg)
 }
 
 static HcclResult all_to_all(const ops_call *c, const void *send,
-                             const void *recv, copies *m, int type)
+                             const void *recv, copies *m)
 {
-    entry(c, m->out[0].len, type);
     if (c->ranks == 1) {         /* displacements do not count here */
         return ops_copy_here(c, (void *)(uintptr_t)recv, send, m->out[0].len);
     }
@@ -557,13 +590,14 @@ HcclResult HcclAlltoAll(const void *sendBuf, uint64_t sendCount,
     }
     TRY(check_count(__func__, "sendCount", sendCount));
     TRY(check_type(__func__, "recvType", recvType));
+    TRY(agree(&c, recvType, NO_OP, NO_ROOT, sendCount, 0));
     for (i = 0; i < c.ranks; i++) {
         uint64_t len = sendCount * size;
 
         m.out[i] = (ops_message){ addr(sendBuf) + i * len, len };
         m.in[i] = (ops_message){ addr(recvBuf) + i * len, len };
     }
-    return all_to_all(&c, sendBuf, recvBuf, &m, recvType);
+    return all_to_all(&c, sendBuf, recvBuf, &m);
 }
 
 HcclResult HcclAlltoAllV(const void *sendBuf, const void *sendCounts,
@@ -589,9 +623,10 @@ HcclResult HcclAlltoAllV(const void *sendBuf, const void *sendCounts,
     TRY(check_counts(__func__, "sendCounts", sendCounts, c.ranks));
     TRY(check_counts(__func__, "recvCounts", recvCounts, c.ranks));
     TRY(check_type(__func__, "recvType", recvType));
+    TRY(agree(&c, recvType, NO_OP, NO_ROOT, 0, 0));
     place(m.out, c.ranks, addr(sendBuf), sendCounts, sdispls, recvType);
     place(m.in, c.ranks, addr(recvBuf), recvCounts, rdispls, recvType);
-    return all_to_all(&c, sendBuf, recvBuf, &m, recvType);
+    return all_to_all(&c, sendBuf, recvBuf, &m);
 }
 
 HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix,
@@ -621,6 +656,8 @@ HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix,
     TRY(check_buffer(__func__, "sendBuf", sendBuf, row, c.ranks));
     TRY(check_buffer(__func__, "recvBuf", recvBuf, column, c.ranks));
     TRY(check_type(__func__, "recvType", recvType));
+    TRY(agree(&c, recvType, NO_OP, NO_ROOT, 0,
+              digest_of(DIGEST, all, (size_t)c.ranks * c.ranks)));
     out = addr(sendBuf);
     in = addr(recvBuf);
     for (i = 0; i < c.ranks; i++) {      /* packed, in rank order */
@@ -629,7 +666,7 @@ HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix,
         out += m.out[i].len;
         in += m.in[i].len;
     }
-    return all_to_all(&c, sendBuf, recvBuf, &m, recvType);
+    return all_to_all(&c, sendBuf, recvBuf, &m);
 }
 
 /* ---- point to point ---- */

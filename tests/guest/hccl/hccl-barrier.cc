@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HcclBarrier, and ranks that do not come:
+ * HcclBarrier, ranks that do not come, and ranks that call something else:
  *
- *   hccl-barrier threads|processes N order|missing|never...
+ *   hccl-barrier threads|processes N order|missing|never|differ...
  */
 #include <algorithm>
+#include <functional>
 #include "hccl/hccl.h"
 #include "ctrl.h"
 
@@ -162,6 +163,94 @@ void Never(const Rank &me)
     SAMPLE_CHECK(aclrtDestroyStream(stream));
 }
 
+/*
+ * The last rank's arguments are others. It is told at the call if it comes
+ * second; who came first learns it from its stream at once, long before the
+ * operator's limit (2 s; the ranks are not that slow).
+ */
+void Different(const Rank &me, uint32_t k, const char *what,
+               const std::vector<std::string> &words,
+               const std::function<HcclResult(bool, void *, HcclComm,
+                                              aclrtStream)> &call)
+{
+    bool odd = me.rank + 1 == me.ranks;
+    HcclComm comm = Make(me, k, Config(what));
+    aclrtStream stream;
+    void *data;
+
+    SAMPLE_CHECK(aclrtCreateStream(&stream));
+    SAMPLE_CHECK(aclrtMalloc(&data, 65536, ACL_MEM_MALLOC_HUGE_FIRST));
+    SAMPLE_CHECK(HcclBarrier(comm, stream));
+    SAMPLE_CHECK(aclrtSynchronizeStream(stream));
+    Meet(me);
+    if (k % 2 != 0 && odd) {
+        usleep(300000);          /* surely the second, or else the first */
+    } else if (k % 2 == 0 && !odd) {
+        usleep(300000);
+    }
+    double begin = sample::Now();
+    HcclResult rc = call(odd, data, comm, stream);
+    bool said = rc != HCCL_SUCCESS;
+    if (rc == HCCL_SUCCESS) {
+        said = aclrtSynchronizeStream(stream) != ACL_SUCCESS;
+    }
+    double took = sample::Now() - begin;
+    const char *raw = aclGetRecentErrMsg();
+    std::string text = raw != nullptr ? raw : "";
+    for (const std::string &w : words) {
+        said = said && text.find(w) != std::string::npos;
+    }
+    /* Two equal ranks may find out by the odd one only. */
+    Ok(said && text.find("EI0005") != std::string::npos && took < 1.5,
+       "rank " + std::to_string(me.rank) + ": another " + what,
+       std::to_string(rc) + " after " + std::to_string(took) + " s: " + text);
+    Meet(me);
+    SAMPLE_CHECK(HcclCommDestroy(comm));
+    aclrtDestroyStream(stream);
+    SAMPLE_CHECK(aclrtFree(data));
+}
+
+void Differ(const Rank &me)
+{
+    const HcclDataType f32 = HCCL_DATA_TYPE_FP32, i32 = HCCL_DATA_TYPE_INT32;
+    uint32_t k = 4;
+
+    for (int twice = 0; twice < 2; twice++) {
+        Different(me, k++, "count", { "HcclAllReduce", "parameter count",
+                                      "has 100", "has 101" },
+                  [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+            return HcclAllReduce(p, p, odd ? 101 : 100, f32, HCCL_REDUCE_SUM,
+                                 c, s);
+        });
+    }
+    Different(me, k++, "operation", { "HcclAllReduce", "parameter op" },
+              [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+        return HcclAllReduce(p, p, 100, f32, odd ? HCCL_REDUCE_MAX
+                                                 : HCCL_REDUCE_SUM, c, s);
+    });
+    Different(me, k++, "type", { "HcclAllReduce", "parameter dataType" },
+              [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+        return HcclAllReduce(p, p, 100, odd ? i32 : f32, HCCL_REDUCE_SUM, c,
+                             s);
+    });
+    Different(me, k++, "root", { "HcclBroadcast", "parameter root" },
+              [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+        return HcclBroadcast(p, 100, f32, odd ? 1 : 0, c, s);
+    });
+    Different(me, k++, "operator", { "HcclAllReduce", "HcclBroadcast",
+                                     "same order" },
+              [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+        return odd ? HcclBroadcast(p, 100, f32, 0, c, s)
+                   : HcclAllReduce(p, p, 100, f32, HCCL_REDUCE_SUM, c, s);
+    });
+    Different(me, k++, "matrix", { "HcclAlltoAllVC", "counts" },
+              [&](bool odd, void *p, HcclComm c, aclrtStream s) {
+        std::vector<uint64_t> m(me.ranks * me.ranks, odd ? 2 : 1);
+        return HcclAlltoAllVC(p, m.data(), f32,
+                              static_cast<uint8_t *>(p) + 32768, f32, c, s);
+    });
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -185,7 +274,7 @@ int main(int argc, char **argv)
             std::string what = argv[i];
 
             what == "order" ? Order(me) : what == "missing" ? Missing(me)
-                                                            : Never(me);
+                : what == "differ" ? Differ(me) : Never(me);
         }
     });
     return Done(rc);
