@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Algorithm bandwidth of the sample operators on all cards, one thread for
- * each: bytes of the result (all-gather: of all ranks together) over the time
- * of one operator, by events around many. Beside it, a copy of as many bytes
- * by the C library, here in the guest.
+ * Algorithm bandwidth of the sample operators and of HCCL's own on all cards,
+ * one thread for each: bytes of the result (all-gather: of all ranks together)
+ * over the time of one operator, by events around many. Beside it, a copy of
+ * as many bytes by the C library, here in the guest.
  *
  * collectives [NAME SIZE FACTOR]: only that operator and size, FACTOR times as
  * often, for a profiler to look at.
@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <algorithm>
+#include <string>
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
 #include <acl/acl.h>
+#include <hccl/hccl.h>
 #include <hccl/hccl_comm.h>
 #include <hccl_custom_ops.h>
 
@@ -97,17 +99,23 @@ public:
 
     void Run()
     {
-        for (const auto &s : sizes) {
-            for (bool gather : { true, false }) {
-                const char *name = gather ? "allgather" : "ring-allreduce";
+        static const char *const names[] = {
+            "allgather", "ring-allreduce", "hccl.allreduce", "hccl.allgather",
+            "hccl.reducescatter", "hccl.alltoall", "hccl.broadcast",
+        };
 
+        for (const char *name : names) {
+            for (const auto &s : sizes) {
                 if ((g_name && strcmp(g_name, name)) ||
                     (g_size && strcmp(g_size, s.name))) {
                     continue;
                 }
                 Print(name, s.name, s.bytes,
-                      Time(gather, s.bytes, s.rounds * g_factor), s.copy);
+                      Time(name, s.bytes, s.rounds * g_factor), s.copy);
             }
+        }
+        if (!g_name) {
+            Barrier();
         }
     }
 
@@ -123,31 +131,63 @@ public:
     }
 
 private:
-    void One(bool gather, uint64_t bytes)
+    void One(const std::string &name, uint64_t bytes)
     {
-        if (gather) {
-            CHECK(HcclAllGatherCustom(in_, out_, bytes / 4 / ranks_,
-                                      HCCL_DATA_TYPE_FP32, comm_, stream_));
+        const HcclDataType type = HCCL_DATA_TYPE_FP32;
+        const HcclReduceOp sum = HCCL_REDUCE_SUM;
+        uint64_t all = bytes / 4, part = all / ranks_;
+
+        if (name == "allgather") {
+            CHECK(HcclAllGatherCustom(in_, out_, part, type, comm_, stream_));
+        } else if (name == "ring-allreduce") {
+            CHECK(HcclAllReduceCustom(in_, out_, all, type, sum, comm_,
+                                      stream_));
+        } else if (name == "hccl.allreduce") {
+            CHECK(HcclAllReduce(in_, out_, all, type, sum, comm_, stream_));
+        } else if (name == "hccl.allgather") {
+            CHECK(HcclAllGather(in_, out_, part, type, comm_, stream_));
+        } else if (name == "hccl.reducescatter") {
+            CHECK(HcclReduceScatter(in_, out_, part, type, sum, comm_,
+                                    stream_));
+        } else if (name == "hccl.alltoall") {
+            CHECK(HcclAlltoAll(in_, part, type, out_, part, type, comm_,
+                               stream_));
         } else {
-            CHECK(HcclAllReduceCustom(in_, out_, bytes / 4,
-                                      HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
-                                      comm_, stream_));
+            CHECK(HcclBroadcast(out_, all, type, 0, comm_, stream_));
+        }
+    }
+
+    void Barrier()
+    {
+        float ms = 0;
+
+        CHECK(HcclBarrier(comm_, stream_));
+        CHECK(aclrtRecordEvent(begin_, stream_));
+        for (int i = 0; i < 200; i++) {
+            CHECK(HcclBarrier(comm_, stream_));
+        }
+        CHECK(aclrtRecordEvent(end_, stream_));
+        CHECK(aclrtSynchronizeStream(stream_));
+        CHECK(aclrtEventElapsedTime(&ms, begin_, end_));
+        if (rank_ == 0) {
+            printf("bench hccl.barrier.%ucards %.1f us target 200\n", ranks_,
+                   static_cast<double>(ms) * 1000 / 200);
         }
     }
 
     /* Seconds of one operator; the first ones are not counted. */
-    double Time(bool gather, uint64_t bytes, int rounds)
+    double Time(const char *name, uint64_t bytes, int rounds)
     {
         float ms = 0;
 
         for (int i = 0; i < 2; i++) {
-            One(gather, bytes);
+            One(name, bytes);
         }
         CHECK(aclrtSynchronizeStream(stream_));
         Meet(ranks_);
         CHECK(aclrtRecordEvent(begin_, stream_));
         for (int i = 0; i < rounds; i++) {
-            One(gather, bytes);
+            One(name, bytes);
         }
         CHECK(aclrtRecordEvent(end_, stream_));
         CHECK(aclrtSynchronizeStream(stream_));

@@ -68,13 +68,14 @@ $(B)/tests/bench/card: $(S)/tests/bench/card.c $(PREFIX)/lib64/libacl_rt.so
 
 BENCH_FILES += $(B)/tests/bench/card
 
-# The operators of samples/custom_ops; their package is built with its test.
+# HCCL's operators, and those of samples/custom_ops; their package is built
+# with its test.
 BENCH_FILES += $(B)/tests/bench/collectives
 
 $(B)/tests/bench/collectives: $(S)/tests/bench/collectives.cc \
-	$(B)/samples/custom_ops/custom_ops_test
+	$(B)/samples/custom_ops/custom_ops_test $(PREFIX)/lib64/libhccl.so
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -std=c++14 -I$(PREFIX)/include \
 	    -I$(B)/samples/vendors/cust/include -o $@ $< -L$(PREFIX)/lib64 \
 	    -Wl,-rpath-link,$(PREFIX)/lib64 -L$(B)/samples/vendors/cust/lib64 \
-	    -lhccl_custom_ops -lhcomm -lacl_rt -lpthread
+	    -lhccl_custom_ops -lhccl -lhcomm -lacl_rt -lpthread
