@@ -52,33 +52,13 @@ void hx_buf_free(hx_buf *b)
     memset(b, 0, sizeof(*b));
 }
 
-static void put_le(uint8_t *p, uint64_t v, int bytes)
-{
-    int i;
-
-    for (i = 0; i < bytes; i++) {
-        p[i] = (uint8_t)(v >> (8 * i));
-    }
-}
-
-static uint64_t get_le(const uint8_t *p, int bytes)
-{
-    uint64_t v = 0;
-    int i;
-
-    for (i = 0; i < bytes; i++) {
-        v |= (uint64_t)p[i] << (8 * i);
-    }
-    return v;
-}
-
 bool hx_frame_put(hx_buf *b, int32_t type, const void *payload, size_t len)
 {
     uint8_t head[HX_HEADER + 4];
 
-    put_le(head, HX_MAGIC, 4);
-    put_le(head + 4, len + 4, 8);
-    put_le(head + 12, (uint32_t)type, 4);
+    hx_put_le(head, HX_MAGIC, 4);
+    hx_put_le(head + 4, len + 4, 8);
+    hx_put_le(head + 12, (uint32_t)type, 4);
     return hx_buf_add(b, head, sizeof(head)) && hx_buf_add(b, payload, len);
 }
 
@@ -88,14 +68,14 @@ enum hx_parse hx_frame_get(const hx_buf *b, hx_frame *f)
 
     f->why = NULL;
     /* A wrong magic is told from the first bytes, not after a timeout. */
-    if (b->len >= 4 && get_le(b->data, 4) != HX_MAGIC) {
+    if (b->len >= 4 && hx_get_le(b->data, 4) != HX_MAGIC) {
         f->why = "wrong magic";
         return HX_FRAME_BAD;
     }
     if (b->len < HX_HEADER) {
         return HX_FRAME_MORE;
     }
-    body = get_le(b->data + 4, 8);
+    body = hx_get_le(b->data + 4, 8);
     if (body < 4 || body > HX_BODY_MAX) {
         f->why = body < 4 ? "body shorter than its type" :
                  "body of more than 4 MiB";
@@ -104,7 +84,7 @@ enum hx_parse hx_frame_get(const hx_buf *b, hx_frame *f)
     if (b->len - HX_HEADER < body) {
         return HX_FRAME_MORE;
     }
-    f->type = (int32_t)get_le(b->data + HX_HEADER, 4);
+    f->type = (int32_t)hx_get_le(b->data + HX_HEADER, 4);
     f->payload = b->data + HX_HEADER + 4;
     f->len = body - 4;
     f->used = HX_HEADER + body;

@@ -14,7 +14,7 @@
  *   message.c   bodies of control messages
  *   frame.c     frames over TCP, with deadlines
  *   options.c   options of Initialize
- *   util.c      time, names, error text
+ *   util.c      time, names, error text, numbers
  *
  * Locks, outermost first: core->life (read by every call, written by
  * initialise and finalise), engine->query, link->mutex (posting, the socket),
@@ -50,6 +50,10 @@ int hx_left_ms(uint64_t deadline);
 uint32_t hx_err(uint32_t code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void hx_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Little-endian numbers of 1 to 8 bytes. */
+void hx_put_le(uint8_t *p, uint64_t v, int bytes);
+uint64_t hx_get_le(const uint8_t *p, int bytes);
 
 #define HX_NAME_MAX 64
 typedef struct hx_addr {

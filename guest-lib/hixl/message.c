@@ -228,33 +228,13 @@ bool hx_result_decode(const void *text, size_t len, uint32_t *code,
 
 /* ---- notifies: u64 id, u32 name length, u32 text length, bytes ---- */
 
-static void put_le(uint8_t *p, uint64_t v, int bytes)
-{
-    int i;
-
-    for (i = 0; i < bytes; i++) {
-        p[i] = (uint8_t)(v >> (8 * i));
-    }
-}
-
-static uint64_t get_le(const uint8_t *p, int bytes)
-{
-    uint64_t v = 0;
-    int i;
-
-    for (i = 0; i < bytes; i++) {
-        v |= (uint64_t)p[i] << (8 * i);
-    }
-    return v;
-}
-
 bool hx_note_encode(hx_buf *b, const hx_note *n)
 {
     uint8_t head[16];
 
-    put_le(head, n->id, 8);
-    put_le(head + 8, n->name_len, 4);
-    put_le(head + 12, n->msg_len, 4);
+    hx_put_le(head, n->id, 8);
+    hx_put_le(head + 8, n->name_len, 4);
+    hx_put_le(head + 12, n->msg_len, 4);
     return hx_buf_add(b, head, 16) && hx_buf_add(b, n->name, n->name_len) &&
            hx_buf_add(b, n->msg, n->msg_len);
 }
@@ -266,9 +246,9 @@ bool hx_note_decode(const void *data, size_t len, hx_note *n)
     if (len < 16) {
         return false;
     }
-    n->id = get_le(p, 8);
-    n->name_len = (uint32_t)get_le(p + 8, 4);
-    n->msg_len = (uint32_t)get_le(p + 12, 4);
+    n->id = hx_get_le(p, 8);
+    n->name_len = (uint32_t)hx_get_le(p + 8, 4);
+    n->msg_len = (uint32_t)hx_get_le(p + 12, 4);
     if (n->name_len > HX_NOTIFY_TEXT || n->msg_len > HX_NOTIFY_TEXT ||
         len != 16u + n->name_len + n->msg_len) {
         return false;
@@ -280,8 +260,8 @@ bool hx_note_decode(const void *data, size_t len, hx_note *n)
 
 void hx_ack_encode(uint8_t out[12], uint64_t id, uint32_t code)
 {
-    put_le(out, id, 8);
-    put_le(out + 8, code, 4);
+    hx_put_le(out, id, 8);
+    hx_put_le(out + 8, code, 4);
 }
 
 bool hx_ack_decode(const void *data, size_t len, uint64_t *id, uint32_t *code)
@@ -289,7 +269,7 @@ bool hx_ack_decode(const void *data, size_t len, uint64_t *id, uint32_t *code)
     if (len != 12) {
         return false;
     }
-    *id = get_le(data, 8);
-    *code = (uint32_t)get_le((const uint8_t *)data + 8, 4);
+    *id = hx_get_le(data, 8);
+    *code = (uint32_t)hx_get_le((const uint8_t *)data + 8, 4);
     return true;
 }

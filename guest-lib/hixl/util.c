@@ -1,5 +1,5 @@
 /*
- * HIXL: time, names, error text.
+ * HIXL: time, names, error text, numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,6 +53,26 @@ void hx_warn(const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     a350_log_host(2, "HIXL", "%s", text);
+}
+
+void hx_put_le(uint8_t *p, uint64_t v, int bytes)
+{
+    int i;
+
+    for (i = 0; i < bytes; i++) {
+        p[i] = (uint8_t)(v >> (8 * i));
+    }
+}
+
+uint64_t hx_get_le(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    int i;
+
+    for (i = 0; i < bytes; i++) {
+        v |= (uint64_t)p[i] << (8 * i);
+    }
+    return v;
 }
 
 /* A port, or 0 for "none": spec/api/hixl.md §2, "missing or <= 0". */
