@@ -23,10 +23,8 @@
 #endif
 
 namespace adxl {
-using Status = uint32_t;
-using AscendString = ge::AscendString;
-using TransferReq = void *;
-using MemHandle = void *;
+#include "hixl/shared_types.h"
+
 using ShareableHandle = aclrtMemFabricHandle;
 
 constexpr const char OPTION_RDMA_TRAFFIC_CLASS[] = "adxl.RdmaTrafficClass";
@@ -35,47 +33,8 @@ constexpr const char OPTION_BUFFER_POOL[] = "adxl.BufferPool";
 constexpr const char OPTION_LOCAL_COMM_RES[] = "adxl.LocalCommRes";
 constexpr const char OPTION_AUTO_CONNECT[] = "AutoConnect";
 
-constexpr Status SUCCESS = 0U;
-constexpr Status PARAM_INVALID = 103900U;
-constexpr Status TIMEOUT = 103901U;
-constexpr Status NOT_CONNECTED = 103902U;
-constexpr Status ALREADY_CONNECTED = 103903U;
-constexpr Status NOTIFY_FAILED = 103904U;
-constexpr Status UNSUPPORTED = 103905U;
-constexpr Status FAILED = 503900U;
-constexpr Status RESOURCE_EXHAUSTED = 203900U;
-
-enum FeatureType : int32_t {
-  AUTO_CONNECT = 0,
-  CLIENT_SERVER_COMM = 1,
-};
-constexpr int32_t FEATURE_SUPPORTED = 1;
-constexpr int32_t FEATURE_NOT_SUPPORTED = 0;
-
-enum MemType { MEM_DEVICE, MEM_HOST };
-enum TransferOp { READ, WRITE };
-
-struct MemDesc {
-  uintptr_t addr;
-  size_t len;
-  uint8_t reserved[128] = {};
-};
-
-struct TransferOpDesc {
-  uintptr_t local_addr;
-  uintptr_t remote_addr;
-  size_t len;
-};
-
-enum class TransferStatus { WAITING, COMPLETED, TIMEOUT, FAILED };
-
 struct TransferArgs {
   uint8_t reserved[128] = {};
-};
-
-struct NotifyDesc {
-  AscendString name;
-  AscendString notify_msg;
 };
 }  // namespace adxl
 
