@@ -52,11 +52,14 @@ struct A350Card {
     A350Fabric *fabric;
     A350Log *log;
 
-    /* Supplied by the shell: access to host memory through the bus. */
+    /*
+     * Supplied by the shell: access to host memory through the bus. @bulk: a
+     * block of many (bulk.h).
+     */
     MemTxResult (*host_read)(A350Card *c, uint64_t iova, void *buf,
-                             uint64_t len);
+                             uint64_t len, bool bulk);
     MemTxResult (*host_write)(A350Card *c, uint64_t iova, const void *buf,
-                              uint64_t len);
+                              uint64_t len, bool bulk);
     /* Raises an MSI-X vector, from any thread. */
     void (*msix)(A350Card *c, unsigned vector);
     /* Sets and clears A350_STATUS_* bits of the control page. */
@@ -120,6 +123,7 @@ struct A350Move {
     void *opaque;
     uint64_t error_addr;         /* set with a status other than 0 */
     bool ub;                     /* UB's reduce types, not SDMA's */
+    bool bulk;                   /* a copy of many in a row: bulk.h */
     /* private to the mover */
     uint64_t pos;
     int state;

@@ -38,6 +38,7 @@ struct A350UbReq {
     uint64_t notify_addr, notify_data;
     uint32_t notify_token_id, notify_token_value;
     uint64_t start;              /* bytes moved before the state was saved */
+    bool bulk;                   /* many more are queued behind it */
     void (*done)(A350UbReq *q);
     void *opaque;
 

@@ -20,6 +20,7 @@
 #include "qemu/rcu.h"
 #include "exec/memory.h"
 #include "exec/address-spaces.h"
+#include "bulk.h"
 #include "shell.h"
 #include "trace.h"
 
@@ -27,14 +28,29 @@
 #define HM_PAGE_SIZE (1ull << HM_PAGE_BITS)
 #define HM_ENTRIES   65536u     /* direct mapped: 256 MiB */
 #define HM_BATCH     512u       /* pages translated for one request */
-#define HM_RUNS      64u        /* pages copied under one look at the cache */
+/* Pages; so many are copied before whoever wants entries back gets them. */
+#define HM_RUN       64u
+#define HM_RUNS      (HM_ENTRIES / HM_RUN)
 #define HM_RETRIES   1000u
 
 typedef struct HmEntry {
-    uint64_t tag;               /* page number + 1; 0 empty */
+    uint64_t tag;               /* hm_tag(page), HM_WRITABLE; 0 empty */
     uint8_t *ptr;
-    bool writable;
 } HmEntry;
+
+#define HM_WRITABLE 1ull
+
+/*
+ * Pages of one block of HM_RUN that follow each other in host memory too,
+ * made of entries when it is needed. One for each block: a list of scattered
+ * pieces finds them in the processor's cache, which its data runs through.
+ */
+typedef struct HmRun {
+    uint64_t first;
+    uint32_t num;               /* 0 empty */
+    bool writable;
+    uint8_t *ptr;               /* of the first one */
+} HmRun;
 
 typedef struct HmRequest {
     uint64_t iova, len;
@@ -53,10 +69,11 @@ typedef struct HmIommu {
 
 struct A350HostMem {
     Atlas350State *s;
-    QemuMutex lock;             /* entries, requests */
+    QemuMutex lock;             /* entries, runs, requests */
     QemuCond served;
     QSIMPLEQ_HEAD(, HmRequest) requests;
     HmEntry *entry;
+    HmRun *run;
     QEMUBH *bh;
     unsigned epoch;             /* atomic; low bit chooses the user count */
     unsigned users[2];          /* atomic: copies in progress */
@@ -73,6 +90,18 @@ static QemuEvent hm_kick;
 static void __attribute__((constructor)) hm_kick_init(void)
 {
     qemu_event_init(&hm_kick, false);
+}
+
+/* Never 0, bit 0 is free: a page number has 52 bits. */
+static uint64_t hm_tag(uint64_t page)
+{
+    return (page + 1) << 1;
+}
+
+static bool hm_has(const HmEntry *e, uint64_t page, bool is_write)
+{
+    return e->tag == (hm_tag(page) | HM_WRITABLE) ||
+           (!is_write && e->tag == hm_tag(page));
 }
 
 /* ---- use of the cache, from the card's threads ---- */
@@ -110,22 +139,60 @@ static void hm_synchronize(A350HostMem *hm)
     }
 }
 
-/* Host pointers of consecutive pages; returns how many are known. */
-static unsigned hm_lookup(A350HostMem *hm, uint64_t page, unsigned n,
-                          bool is_write, uint8_t **ptr)
+static HmEntry *hm_entry(A350HostMem *hm, uint64_t page)
 {
-    HmEntry *e;
-    unsigned i;
+    return &hm->entry[page % HM_ENTRIES];
+}
 
-    QEMU_LOCK_GUARD(&hm->lock);
-    for (i = 0; i < n; i++) {
-        e = &hm->entry[(page + i) % HM_ENTRIES];
-        if (e->tag != page + i + 1 || (is_write && !e->writable)) {
+static HmRun *hm_run(A350HostMem *hm, uint64_t page)
+{
+    return &hm->run[page / HM_RUN % HM_RUNS];
+}
+
+/* The longest run around a page whose entry is known. With the lock held. */
+static void hm_make_run(A350HostMem *hm, uint64_t page, HmRun *r)
+{
+    HmEntry *e = hm_entry(hm, page), *next;
+    uint64_t writable = e->tag & HM_WRITABLE;
+    uint64_t first = page, last = page;
+
+    while (first % HM_RUN) {
+        next = hm_entry(hm, first - 1);
+        if (next->tag != (hm_tag(first - 1) | writable) ||
+            next->ptr != e->ptr - (page - first + 1) * HM_PAGE_SIZE) {
             break;
         }
-        ptr[i] = e->ptr;
+        first--;
     }
-    return i;
+    while ((last + 1) % HM_RUN) {
+        next = hm_entry(hm, last + 1);
+        if (next->tag != (hm_tag(last + 1) | writable) ||
+            next->ptr != e->ptr + (last + 1 - page) * HM_PAGE_SIZE) {
+            break;
+        }
+        last++;
+    }
+    r->first = first;
+    r->num = last - first + 1;
+    r->writable = writable;
+    r->ptr = e->ptr - (page - first) * HM_PAGE_SIZE;
+}
+
+/* Host pointer of a page; how many known ones follow, with it; 0: none. */
+static unsigned hm_lookup(A350HostMem *hm, uint64_t page, bool is_write,
+                          uint8_t **ptr)
+{
+    HmRun *r = hm_run(hm, page);
+
+    QEMU_LOCK_GUARD(&hm->lock);
+    if (page - r->first >= r->num || (is_write && !r->writable)) {
+        if (!hm_has(hm_entry(hm, page), page, is_write)) {
+            return 0;
+        }
+        hm_make_run(hm, page, r);
+    }
+    *ptr = r->ptr + (page - r->first) * HM_PAGE_SIZE;
+    return r->num - (page - r->first);
 }
 
 /* Dirty logging and translated code, as after any write by a device. */
@@ -142,13 +209,13 @@ static void hm_written(A350HostMem *hm, uint8_t *ptr, uint64_t len)
 }
 
 static void hm_copy(A350HostMem *hm, uint8_t *ptr, uint8_t *buf, uint64_t len,
-                    bool is_write)
+                    bool is_write, bool bulk)
 {
-    if (!is_write) {
+    if (bulk && len > 8) {
+        a350_bulk_copy(is_write ? ptr : buf, is_write ? buf : ptr, len);
+    } else if (!is_write) {
         memcpy(buf, ptr, len);
-        return;
-    }
-    if (len == 4 && !((uintptr_t)ptr & 3)) {
+    } else if (len == 4 && !((uintptr_t)ptr & 3)) {
         /* Flags and completion words are seen whole. */
         qatomic_set((uint32_t *)ptr, ldl_he_p(buf));
     } else if (len == 8 && !((uintptr_t)ptr & 7)) {
@@ -156,31 +223,31 @@ static void hm_copy(A350HostMem *hm, uint8_t *ptr, uint8_t *buf, uint64_t len,
     } else {
         memcpy(ptr, buf, len);
     }
-    hm_written(hm, ptr, len);
+    if (is_write) {
+        hm_written(hm, ptr, len);
+    }
 }
 
 /* Copies what the cache knows of the start of the range; bytes done. */
 static uint64_t hm_try(A350HostMem *hm, uint64_t iova, uint8_t *buf,
-                       uint64_t len, bool is_write)
+                       uint64_t len, bool is_write, bool bulk)
 {
-    uint64_t page = iova >> HM_PAGE_BITS;
-    uint64_t in_page = iova & (HM_PAGE_SIZE - 1);
-    uint64_t pages = (in_page + len + HM_PAGE_SIZE - 1) >> HM_PAGE_BITS;
-    uint8_t *ptr[HM_RUNS];
-    uint64_t done = 0, part;
-    unsigned side, i, j, n;
+    uint64_t in_page, part, done = 0;
+    unsigned side, n;
+    uint8_t *ptr;
 
+    len = MIN(len, HM_RUN * HM_PAGE_SIZE);
     RCU_READ_LOCK_GUARD();
     side = hm_enter(hm);
-    n = hm_lookup(hm, page, MIN(pages, HM_RUNS), is_write, ptr);
-    for (i = 0; i < n; i = j) {
-        for (j = i + 1; j < n && ptr[j] == ptr[j - 1] + HM_PAGE_SIZE; j++) {
-            /* pages that follow each other in host memory too */
+    while (done < len) {
+        n = hm_lookup(hm, (iova + done) >> HM_PAGE_BITS, is_write, &ptr);
+        if (n == 0) {
+            break;
         }
-        part = MIN((j - i) * HM_PAGE_SIZE - in_page, len - done);
-        hm_copy(hm, ptr[i] + in_page, buf + done, part, is_write);
+        in_page = (iova + done) & (HM_PAGE_SIZE - 1);
+        part = MIN(n * HM_PAGE_SIZE - in_page, len - done);
+        hm_copy(hm, ptr + in_page, buf + done, part, is_write, bulk);
         done += part;
-        in_page = 0;
     }
     hm_leave(hm, side);
     return done;
@@ -201,9 +268,8 @@ static bool hm_translate(A350HostMem *hm, uint64_t page, bool is_write,
         plen < HM_PAGE_SIZE) {
         return false;
     }
-    e->tag = page + 1;
+    e->tag = hm_tag(page) | (is_write ? HM_WRITABLE : 0);
     e->ptr = qemu_map_ram_ptr(mr->ram_block, xlat);
-    e->writable = is_write;
     return true;
 }
 
@@ -224,7 +290,7 @@ static void hm_serve_one(A350HostMem *hm, HmRequest *r)
             break;
         }
         WITH_QEMU_LOCK_GUARD(&hm->lock) {
-            hm->entry[(page + i) % HM_ENTRIES] = e;
+            *hm_entry(hm, page + i) = e;
         }
     }
     trace_atlas350_host_translate(hm->s->card.index, r->iova, r->len,
@@ -281,7 +347,7 @@ static MemTxResult hm_request(A350HostMem *hm, uint64_t iova, uint64_t len,
 }
 
 static MemTxResult hm_access(A350HostMem *hm, uint64_t iova, uint8_t *buf,
-                             uint64_t len, bool is_write)
+                             uint64_t len, bool is_write, bool bulk)
 {
     unsigned misses = 0;
     MemTxResult res;
@@ -291,7 +357,7 @@ static MemTxResult hm_access(A350HostMem *hm, uint64_t iova, uint8_t *buf,
         return MEMTX_DECODE_ERROR;
     }
     while (len) {
-        done = hm_try(hm, iova, buf, len, is_write);
+        done = hm_try(hm, iova, buf, len, is_write, bulk);
         iova += done;
         buf += done;
         len -= done;
@@ -311,15 +377,16 @@ static MemTxResult hm_access(A350HostMem *hm, uint64_t iova, uint8_t *buf,
 }
 
 MemTxResult a350_hostmem_read(A350Card *c, uint64_t iova, void *buf,
-                              uint64_t len)
+                              uint64_t len, bool bulk)
 {
-    return hm_access(a350_shell(c)->hostmem, iova, buf, len, false);
+    return hm_access(a350_shell(c)->hostmem, iova, buf, len, false, bulk);
 }
 
 MemTxResult a350_hostmem_write(A350Card *c, uint64_t iova, const void *buf,
-                               uint64_t len)
+                               uint64_t len, bool bulk)
 {
-    return hm_access(a350_shell(c)->hostmem, iova, (uint8_t *)buf, len, true);
+    return hm_access(a350_shell(c)->hostmem, iova, (uint8_t *)buf, len, true,
+                     bulk);
 }
 
 void a350_hostmem_kick(Atlas350State *s)
@@ -356,6 +423,7 @@ static void hm_invalidate(A350HostMem *hm, uint64_t iova, uint64_t last)
     uint64_t page = iova >> HM_PAGE_BITS, end = last >> HM_PAGE_BITS;
     uint64_t i, first = 0, num = HM_ENTRIES;
     HmEntry *e;
+    HmRun *r;
 
     /* Few pages can only be in few places. */
     if (end - page < HM_ENTRIES) {
@@ -364,9 +432,18 @@ static void hm_invalidate(A350HostMem *hm, uint64_t iova, uint64_t last)
     }
     WITH_QEMU_LOCK_GUARD(&hm->lock) {
         for (i = 0; i < num; i++) {
-            e = &hm->entry[(first + i) % HM_ENTRIES];
-            if (e->tag > page && e->tag - 1 <= end) {
+            e = hm_entry(hm, first + i);
+            /* An empty one is page UINT64_MAX here, in no range. */
+            if ((e->tag >> 1) - 1 - page <= end - page) {
                 e->tag = 0;
+            }
+        }
+        /* A run that has one of them is of its block. */
+        num = num / HM_RUN + 2;
+        for (i = 0; i < MIN(num, HM_RUNS); i++) {
+            r = hm_run(hm, first + i * HM_RUN);
+            if (r->num && r->first <= end && r->first + r->num > page) {
+                r->num = 0;
             }
         }
     }
@@ -444,6 +521,7 @@ void a350_hostmem_init(Atlas350State *s)
     QSIMPLEQ_INIT(&hm->requests);
     QLIST_INIT(&hm->iommus);
     hm->entry = g_new0(HmEntry, HM_ENTRIES);
+    hm->run = g_new0(HmRun, HM_RUNS);
     hm->bh = qemu_bh_new(hm_bh, hm);
     hm->listener = (MemoryListener) {
         .name = "atlas350-hostmem",
@@ -468,6 +546,7 @@ void a350_hostmem_destroy(Atlas350State *s)
     }
     qemu_bh_delete(hm->bh);
     g_free(hm->entry);
+    g_free(hm->run);
     qemu_cond_destroy(&hm->served);
     qemu_mutex_destroy(&hm->lock);
     g_free(hm);

@@ -56,7 +56,7 @@ bool a350_span_open(A350Card *c, uint64_t addr, uint64_t len, A350Span *s)
     A350Card *peer;
 
     s->kind = A350_SPAN_NONE;
-    s->held = false;
+    s->held = s->bulk = false;
     if (a350_addr_is_host(addr)) {
         if (len > A350_DEV_FIRST - addr) {
             return false;
@@ -128,7 +128,8 @@ bool a350_span_read(A350Span *s, void *buf, uint64_t len)
         mem_read(buf, s->ptr, len);
         return true;
     case A350_SPAN_HOST:
-        return s->card->host_read(s->card, s->addr, buf, len) == MEMTX_OK;
+        return s->card->host_read(s->card, s->addr, buf, len, s->bulk) ==
+               MEMTX_OK;
     case A350_SPAN_REG:
         if (!a350_ts_reg_read(s->card, s->addr, len, &val)) {
             return false;
@@ -150,7 +151,8 @@ bool a350_span_write(A350Span *s, const void *buf, uint64_t len)
         mem_write(s->ptr, buf, len);
         return true;
     case A350_SPAN_HOST:
-        return s->card->host_write(s->card, s->addr, buf, len) == MEMTX_OK;
+        return s->card->host_write(s->card, s->addr, buf, len, s->bulk) ==
+               MEMTX_OK;
     case A350_SPAN_REG:
         memcpy(&val, buf, len);
         /* Memory written so far is visible before a notify is. */

@@ -25,6 +25,7 @@ typedef struct A350Span {
     A350Card *card;              /* whose memory or register, or whose bus */
     uint64_t addr;               /* IOVA, or BAR2 offset */
     bool held;
+    bool bulk;                   /* set after opening: bulk.h */
 } A350Span;
 
 /* Looks up [addr, addr + len) as @c's masters see it; false if it is none. */

@@ -21,6 +21,7 @@
 #include "qemu/rcu.h"
 #include "qemu/thread.h"
 #include "migration/vmstate.h"
+#include "bulk.h"
 #include "fabric.h"
 #include "mem.h"
 
@@ -101,7 +102,11 @@ static bool piece_copy(Piece *p, bool backwards)
     uint64_t word;
 
     if (p->dst.kind == A350_SPAN_MEM && p->src.kind == A350_SPAN_MEM) {
-        memmove(p->dst.ptr, p->src.ptr, p->len);
+        if (p->dst.bulk) {
+            a350_bulk_copy(p->dst.ptr, p->src.ptr, p->len);
+        } else {
+            memmove(p->dst.ptr, p->src.ptr, p->len);
+        }
         return true;
     }
     if (p->src.kind == A350_SPAN_REG || p->dst.kind == A350_SPAN_REG) {
@@ -219,6 +224,7 @@ static bool piece_open(A350Move *m, uint64_t at, uint64_t len, Piece *p)
         a350_span_close(m->dst_card, &p->dst);
         return false;
     }
+    p->dst.bulk = p->src.bulk = m->bulk;
     return true;
 }
 
@@ -418,7 +424,11 @@ void a350_mover_submit(A350Card *c, A350Move *m)
         dst = a350_hbm_ptr(m->dst_card, m->dst, m->len);
         src = a350_hbm_ptr(m->src_card, m->src, m->len);
         if (dst && src) {
-            memmove(dst, src, m->len);
+            if (m->bulk) {
+                a350_bulk_copy(dst, src, m->len);
+            } else {
+                memmove(dst, src, m->len);
+            }
             m->pos = m->len;
             m->done(m, 0);
             return;

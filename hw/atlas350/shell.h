@@ -129,9 +129,9 @@ int a350_log_post_load(Atlas350State *s);
 void a350_hostmem_init(Atlas350State *s);
 void a350_hostmem_destroy(Atlas350State *s);
 MemTxResult a350_hostmem_read(A350Card *c, uint64_t iova, void *buf,
-                              uint64_t len);
+                              uint64_t len, bool bulk);
 MemTxResult a350_hostmem_write(A350Card *c, uint64_t iova, const void *buf,
-                               uint64_t len);
+                               uint64_t len, bool bulk);
 /*
  * Translates for threads that wait for the big lock's holder until @done
  * says so. Called by that holder.

@@ -11,6 +11,14 @@ $(U)/test-reduce: $(S)/tests/unit/test-reduce.c \
 	$(CC) $(CFLAGS) -std=gnu11 -I$(S)/include -I$(S)/hw/atlas350 \
 	    -o $@ $(filter %.c,$^) -lm
 
+UNIT_TESTS += $(U)/test-bulk
+
+$(U)/test-bulk: $(S)/tests/unit/test-bulk.c $(S)/tests/unit/tap.h \
+	$(S)/hw/atlas350/bulk.c $(S)/hw/atlas350/bulk.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 $(SANITIZE_FLAGS) -I$(S)/hw/atlas350 \
+	    -o $@ $(filter %.c,$^)
+
 # Builders of queue entries and work requests; the device side of Hcomm on a
 # card of plain memory.
 UNIT_TESTS += $(U)/test-sqe $(U)/test-wqe \
@@ -125,7 +133,7 @@ UNIT_TESTS += $(U)/test-ub
 TSAN_TESTS += $(U)/test-ub
 
 UB_TEST_SRC := $(addprefix $(S)/tests/unit/,test-ub.c ub-mock.c) \
-	$(addprefix $(S)/hw/atlas350/,mem.c mover.c reduce.c) \
+	$(addprefix $(S)/hw/atlas350/,bulk.c mem.c mover.c reduce.c) \
 	$(addprefix $(S)/hw/atlas350/ub/,jetty.c segment.c target.c ub.c wqe.c)
 
 $(U)/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \

@@ -54,7 +54,7 @@ bool a350_ts_reg_write(A350Card *c, uint32_t offset, unsigned size,
 }
 
 static MemTxResult mock_host_read(A350Card *c, uint64_t iova, void *buf,
-                                  uint64_t len)
+                                  uint64_t len, bool bulk)
 {
     MockCard *m = container_of(c, MockCard, card);
 
@@ -66,7 +66,8 @@ static MemTxResult mock_host_read(A350Card *c, uint64_t iova, void *buf,
 }
 
 static MemTxResult mock_host_write(A350Card *c, uint64_t iova,
-                                   const void *buf, uint64_t len)
+                                   const void *buf, uint64_t len,
+                                   bool bulk)
 {
     MockCard *m = container_of(c, MockCard, card);
 

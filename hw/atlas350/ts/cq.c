@@ -162,12 +162,12 @@ static bool cqe_store(A350Card *c, A350Cq *cq, uint32_t slot,
         return true;
     }
     if (c->host_write(c, cq->base + offset + 4, (const uint8_t *)e + 4,
-                      sizeof(*e) - 4) != MEMTX_OK) {
+                      sizeof(*e) - 4, false) != MEMTX_OK) {
         return false;
     }
     /* Phase last. */
     smp_wmb();
-    return c->host_write(c, cq->base + offset, &first, 4) == MEMTX_OK;
+    return c->host_write(c, cq->base + offset, &first, 4, false) == MEMTX_OK;
 }
 
 bool ts_cqe(A350Sq *sq, uint32_t head, const TaskError *err)

@@ -156,7 +156,7 @@ static bool fetch_slot(A350Sq *sq, uint32_t slot, void *out)
         return true;
     }
     return sq->ts->card->host_read(sq->ts->card, sq->base + offset, out,
-                                   A350_SQE_SIZE) == MEMTX_OK;
+                                   A350_SQE_SIZE, false) == MEMTX_OK;
 }
 
 /*

@@ -155,6 +155,7 @@ static void transfer(A350UbReq *q)
     }
     m->opcode = q->opcode;
     m->ub = true;
+    m->bulk = q->bulk;
     m->bf16_sat = q->bf16_sat;
     m->len = q->len;
     m->dst = q->read ? q->local : q->remote;
