@@ -230,6 +230,7 @@ void hx_queue_give(a350_sq *sq);
 #define HX_CHUNK        512u         /* WQEs a doorbell, at most */
 #define HX_CHUNK_FIRST  16u          /* and in the first one of a transfer */
 #define HX_CHUNKS       16u          /* doorbells that are remembered */
+#define HX_QUIET        2048u        /* WQEs before a doorbell has a CQE */
 
 /*
  * The card's way to one peer. Used under its link's mutex. It has a queue only
@@ -241,10 +242,15 @@ typedef struct hx_path {
     a350_sq *sq;                     /* NULL: none */
     uint32_t users;
     a350_jetty jetty;
+    uint8_t *ring;                   /* of the jetty, through the BAR */
+    const uint32_t *ci;              /* its consumer index */
+    uint32_t max_msg;                /* bytes of a WQE */
     uint8_t peer_eid[A350_EID_LEN];
     a350_wqe wqe;                    /* the last one but for what differs */
     uint32_t wqe_op, wqe_local, wqe_remote;
     uint16_t pi;
+    uint32_t room;                   /* blocks that are free for certain */
+    uint32_t posted;                 /* WQEs of this transfer */
     uint32_t unrung;                 /* WQEs posted since the last doorbell */
     uint32_t chunk;                  /* ring when there are so many */
     uint32_t *last;                  /* word 0 of the last one */
@@ -262,14 +268,13 @@ void hx_path_close(hx_path *p);
 uint32_t hx_path_take(hx_path *p);
 /* After a transfer that has completed. */
 void hx_path_give(hx_path *p);
-/* Before the first hx_path_post of a transfer. */
-void hx_path_begin(hx_path *p);
-/* Posts one range in slices; waits for room until @deadline. */
-uint32_t hx_path_post(hx_path *p, int op, const hx_mem *local, uint64_t laddr,
-                      const hx_mem *remote, uint64_t raddr, uint64_t len,
-                      uint64_t deadline);
-/* Rings for what is posted; *@seq: what to wait for. */
-uint32_t hx_path_ring(hx_path *p, uint64_t *seq);
+/*
+ * Posts a list whose ranges are all inside those of the tables, in slices, and
+ * rings; waits for room until @deadline. *@seq: what to wait for.
+ */
+uint32_t hx_path_post(hx_path *p, int op, const hixl_op *desc, size_t num,
+                      const hx_table *local, const hx_table *remote,
+                      uint64_t deadline, uint64_t *seq);
 /* 0 complete, HX_TIMEOUT, HX_FAILED (the text says why). */
 uint32_t hx_path_wait(hx_path *p, uint64_t seq, uint64_t deadline);
 /* HX_WAITING, HX_COMPLETED, HX_ST_FAILED, without waiting. */

@@ -23,12 +23,18 @@ uint32_t hx_path_open(hx_path *p, a350_card *card,
 
     memset(p, 0, sizeof(*p));
     p->card = card;
+    p->max_msg = a350_card_id(card)->max_msg;
     memcpy(p->peer_eid, eid, A350_EID_LEN);
     rc = a350_jetty_new(card, HX_JETTY_BLOCKS, 0, 0, A350_ID_NONE,
                         A350_ID_NONE, &p->jetty);
-    return rc == 0 ? HX_OK :
-           hx_err(rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED,
-                  "Connect: no jetty on the card: %s", a350_card_text());
+    if (rc) {
+        return hx_err(rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED,
+                      "Connect: no jetty on the card: %s", a350_card_text());
+    }
+    p->ring = a350_hbm_ptr(p->jetty.wq,
+                           (size_t)HX_JETTY_BLOCKS * A350_WQEBB_SIZE);
+    p->ci = a350_hbm_ptr(p->jetty.ci, sizeof(*p->ci));
+    return HX_OK;
 }
 
 void hx_path_close(hx_path *p)
@@ -69,16 +75,9 @@ void hx_path_give(hx_path *p)
     }
 }
 
-static uint32_t consumer(const hx_path *p)
-{
-    const uint32_t *ci = a350_hbm_ptr(p->jetty.ci, 4);
-
-    return __atomic_load_n(ci, __ATOMIC_ACQUIRE) & 0xffff;
-}
-
 static uint32_t used_blocks(const hx_path *p)
 {
-    return (p->pi - consumer(p)) & 0xffff;
+    return (p->pi - __atomic_load_n(p->ci, __ATOMIC_ACQUIRE)) & 0xffff;
 }
 
 uint32_t hx_path_explain(hx_path *p)
@@ -122,7 +121,12 @@ int hx_path_poll(hx_path *p, uint64_t seq)
            HX_WAITING;
 }
 
-uint32_t hx_path_ring(hx_path *p, uint64_t *seq)
+/*
+ * Rings for what is posted. A completion entry wakes whoever sleeps, which
+ * costs the machine an interrupt: only the last doorbell of a transfer has
+ * one, and those that a full ring may be waiting for.
+ */
+static uint32_t ring(hx_path *p, bool last, uint64_t *seq)
 {
     a350_sqe sqe;
     uint32_t at;
@@ -132,7 +136,7 @@ uint32_t hx_path_ring(hx_path *p, uint64_t *seq)
                    (A350_WQE_ODR_STRONG << A350_WQE_ODR_SHIFT) |
                    A350_WQE_COMP_ORDER | A350_WQE_FENCE | A350_WQE_CQE;
         a350_sqe_ubdma_db(&sqe, 0, p->jetty.id, p->pi);
-        sqe.w[0] |= A350_SQE_WR_CQE;
+        sqe.w[0] |= last || p->posted > HX_QUIET ? A350_SQE_WR_CQE : 0;
         /* The ring's blocks are written before the doorbell is. */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (a350_sq_push(p->sq, &sqe, 1, &p->seq)) {
@@ -155,7 +159,7 @@ uint32_t hx_path_ring(hx_path *p, uint64_t *seq)
 static uint32_t make_room(hx_path *p, uint64_t deadline)
 {
     uint64_t seq;
-    uint32_t ret = hx_path_ring(p, &seq);
+    uint32_t ret = ring(p, false, &seq);
 
     if (ret != HX_OK || p->chunk_num == 0) {
         return ret;
@@ -166,34 +170,16 @@ static uint32_t make_room(hx_path *p, uint64_t deadline)
     return hx_path_wait(p, seq, deadline);
 }
 
-static uint32_t put(hx_path *p, uint64_t deadline)
+static uint32_t need_room(hx_path *p, uint64_t deadline)
 {
-    uint8_t *ring = a350_hbm_ptr(p->jetty.wq,
-                                 (size_t)HX_JETTY_BLOCKS * A350_WQEBB_SIZE);
-    uint8_t *slot;
-    uint32_t ret;
-    uint64_t seq;
+    uint32_t ret = HX_OK;
 
-    while (used_blocks(p) >= HX_JETTY_BLOCKS - 1) {
+    p->room = HX_JETTY_BLOCKS - 1 - used_blocks(p);
+    while (p->room == 0 && ret == HX_OK) {
         ret = make_room(p, deadline);
-        if (ret != HX_OK) {
-            return ret;
-        }
+        p->room = HX_JETTY_BLOCKS - 1 - used_blocks(p);
     }
-    slot = ring + (p->pi % HX_JETTY_BLOCKS) * A350_WQEBB_SIZE;
-    memcpy(slot, &p->wqe, A350_WQEBB_SIZE);
-    p->last = (uint32_t *)slot;
-    p->pi++;
-    if (++p->unrung < p->chunk) {
-        return HX_OK;
-    }
-    p->chunk = p->chunk < HX_CHUNK ? 2 * p->chunk : HX_CHUNK;
-    return hx_path_ring(p, &seq);
-}
-
-void hx_path_begin(hx_path *p)
-{
-    p->chunk = HX_CHUNK_FIRST;
+    return ret;
 }
 
 /* Most descriptors of a list differ from the one before in addresses and
@@ -219,22 +205,53 @@ static void prepare(hx_path *p, int op, const hx_mem *local,
     p->wqe_remote = remote->token_id;
 }
 
-uint32_t hx_path_post(hx_path *p, int op, const hx_mem *local, uint64_t laddr,
-                      const hx_mem *remote, uint64_t raddr, uint64_t len,
-                      uint64_t deadline)
+/*
+ * The loop over a list, with everything in it: an emulated processor pays much
+ * for a call, and 2000 descriptors are written while the card moves the first.
+ */
+uint32_t hx_path_post(hx_path *p, int op, const hixl_op *desc, size_t num,
+                      const hx_table *local, const hx_table *remote,
+                      uint64_t deadline, uint64_t *seq)
 {
-    uint32_t max = a350_card_id(p->card)->max_msg, ret = HX_OK, n;
+    const hx_mem *l = NULL, *r = NULL;
+    uint64_t laddr, raddr, len;
+    uint32_t ret = HX_OK, n;
+    uint8_t *slot;
+    size_t i;
 
-    prepare(p, op, local, remote);
-    while (len && ret == HX_OK) {
-        n = len < max ? (uint32_t)len : max;
-        p->wqe.w[10] = (uint32_t)raddr;
-        p->wqe.w[11] = (uint32_t)(raddr >> 32);
-        a350_wqe_sge(&p->wqe.w[12], laddr, n, local->token_id);
-        ret = put(p, deadline);
-        laddr += n;
-        raddr += n;
-        len -= n;
+    p->chunk = HX_CHUNK_FIRST;
+    p->posted = 0;
+    for (i = 0; i < num; i++) {
+        laddr = desc[i].local;
+        raddr = desc[i].remote;
+        len = desc[i].len;
+        l = hx_table_near(local, l, laddr, len);
+        r = hx_table_near(remote, r, raddr, len);
+        prepare(p, op, l, r);
+        for (; len; len -= n, laddr += n, raddr += n) {
+            if (p->room == 0) {
+                ret = need_room(p, deadline);
+                if (ret != HX_OK) {
+                    return ret;
+                }
+            }
+            n = len < p->max_msg ? (uint32_t)len : p->max_msg;
+            p->wqe.w[10] = (uint32_t)raddr;
+            p->wqe.w[11] = (uint32_t)(raddr >> 32);
+            a350_wqe_sge(&p->wqe.w[12], laddr, n, l->token_id);
+            slot = p->ring + p->pi++ % HX_JETTY_BLOCKS * A350_WQEBB_SIZE;
+            memcpy(slot, &p->wqe, A350_WQEBB_SIZE);
+            p->last = (uint32_t *)slot;
+            p->room--;
+            p->posted++;
+            if (++p->unrung == p->chunk) {
+                p->chunk = p->chunk < HX_CHUNK ? 2 * p->chunk : HX_CHUNK;
+                ret = ring(p, i + 1 == num && n == len, seq);
+                if (ret != HX_OK) {
+                    return ret;
+                }
+            }
+        }
     }
-    return ret;
+    return ring(p, true, seq);
 }

@@ -142,25 +142,6 @@ static void give_slot(hx_engine *e)
     pthread_mutex_unlock(&e->mutex);
 }
 
-static uint32_t post_all(hx_link *l, const hx_job *j, uint64_t deadline,
-                         uint64_t *seq)
-{
-    const hx_mem *local = NULL, *remote = NULL;
-    const hixl_op *d;
-    uint32_t ret = HX_OK;
-    size_t i;
-
-    hx_path_begin(&l->path);
-    for (i = 0; i < j->num && ret == HX_OK; i++) {
-        d = &j->desc[i];
-        local = hx_table_near(&l->local, local, d->local, d->len);
-        remote = hx_table_near(&l->remote_mem, remote, d->remote, d->len);
-        ret = hx_path_post(&l->path, j->op, local, d->local, remote,
-                           d->remote, d->len, deadline);
-    }
-    return ret == HX_OK ? hx_path_ring(&l->path, seq) : ret;
-}
-
 /* A slot and a queue for a transfer whose arguments are right. */
 static uint32_t take_resources(hx_link *l)
 {
@@ -193,7 +174,8 @@ static uint32_t start(hx_link *l, const hx_job *j, uint64_t deadline,
         if (ret != HX_OK) {
             return ret;
         }
-        ret = post_all(l, j, deadline, seq);
+        ret = hx_path_post(&l->path, j->op, j->desc, j->num, &l->local,
+                           &l->remote_mem, deadline, seq);
         if (ret != HX_OK) {
             give_slot(l->e);
         }
