@@ -17,6 +17,7 @@ struct hixl_core {
 
 static void engine_free(hx_engine *e)
 {
+    hx_heartbeat_stop(e);
     hx_pool_stop(e);
     hx_server_stop(e);
     hx_link_close_all(e);
@@ -77,6 +78,9 @@ static uint32_t engine_new(const char *name, const hixl_option *opt,
     }
     if (ret == HX_OK && e->name.port) {
         ret = hx_server_start(e);
+    }
+    if (ret == HX_OK && e->opt.auto_connect) {
+        ret = hx_heartbeat_start(e);
     }
     if (ret != HX_OK) {
         engine_free(e);

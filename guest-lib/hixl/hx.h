@@ -6,6 +6,7 @@
  *   core.c      life of an engine, the calls of hixl_core.h
  *   transfer.c  checks, posting, requests
  *   link.c      Connect and Disconnect, the client's side of a link
+ *   heartbeat.c keeps an eye on idle links
  *   pool.c      asynchronous Connect and Disconnect
  *   server.c    the target's side: one thread with all its sockets
  *   path.c      a jetty of the card; the only file that writes work requests
@@ -322,6 +323,9 @@ typedef struct hx_engine {
     uint32_t slots_used;             /* of opt.max_channels */
     hx_text notes[HX_NOTIFY_QUEUE];
     uint32_t note_head, note_num;
+    bool beats, beat_stop;           /* heartbeats, with AutoConnect */
+    pthread_t beat_thread;
+    pthread_cond_t beat_cond;
     hx_server *server;               /* NULL: client only */
     hx_pool *pool;                   /* NULL until the first async call */
 } hx_engine;
@@ -366,6 +370,8 @@ void hx_link_done(hx_link *l);
 void hx_link_close_all(hx_engine *e);
 /* Checks a remote name: HX_PARAM_INVALID for self or no target. */
 uint32_t hx_remote_name(hx_engine *e, const char *remote, hx_addr *a);
+/* One heartbeat, unless the link is at work; a peer that is gone fails it. */
+void hx_link_beat(hx_link *l);
 uint32_t hx_link_notify(hx_link *l, const hx_note *n, uint64_t deadline);
 
 /* ---- transfer.c ---- */
@@ -392,6 +398,12 @@ void hx_requests_free(hx_engine *e);
 
 uint32_t hx_server_start(hx_engine *e);
 void hx_server_stop(hx_engine *e);
+
+/* ---- heartbeat.c ---- */
+
+extern unsigned hx_heartbeat_ms;     /* 10 s, but for tests */
+uint32_t hx_heartbeat_start(hx_engine *e);
+void hx_heartbeat_stop(hx_engine *e);
 
 /* ---- pool.c ---- */
 

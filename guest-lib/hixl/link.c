@@ -436,6 +436,21 @@ void hx_link_close_all(hx_engine *e)
     }
 }
 
+/* Who holds the mutex speaks with the peer and learns what is the matter. */
+void hx_link_beat(hx_link *l)
+{
+    if (pthread_mutex_trylock(&l->mutex) != 0) {
+        return;
+    }
+    if (l->open && !hx_link_failed(l) &&
+        (hx_peer_gone(l->fd) ||
+         hx_send(l->fd, HX_HEARTBEAT, NULL, 0, hx_now_ms()) != 0)) {
+        hx_warn("heartbeat: %s has closed the link or is gone", l->remote);
+        hx_link_fail(l);
+    }
+    pthread_mutex_unlock(&l->mutex);
+}
+
 /* ---- notifies ---- */
 
 static uint32_t note_failed(hx_link *l, int rc, const char *why)
