@@ -259,6 +259,7 @@ typedef struct hx_path {
     uint64_t chunk_seq[HX_CHUNKS];   /* by order, to wait for room */
     uint32_t chunk_head, chunk_num;
     uint32_t errors;                 /* count when it was opened */
+    bool abandoned;                  /* nobody shall wait for room; atomic */
 } hx_path;
 
 uint32_t hx_path_open(hx_path *p, a350_card *card,
@@ -284,6 +285,11 @@ int hx_path_poll(hx_path *p, uint64_t seq);
 uint32_t hx_path_explain(hx_path *p);
 /* Wakes all waiters with HX_FAILED. */
 void hx_path_wake(hx_path *p);
+/* Ends a wait for room in hx_path_post. Needs no lock. */
+static inline void hx_path_abandon(hx_path *p)
+{
+    __atomic_store_n(&p->abandoned, true, __ATOMIC_RELEASE);
+}
 
 /* ---- engine ---- */
 

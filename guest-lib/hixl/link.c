@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "hx.h"
 
@@ -390,21 +391,48 @@ static uint32_t shut(hx_link *l, uint64_t deadline)
     return ret;
 }
 
+/*
+ * Whoever has the mutex may be waiting for the card, in the middle of a long
+ * list, and need more time than there is. False: it was ended.
+ */
+static bool lock_until(hx_link *l, uint64_t deadline)
+{
+    struct timespec ts;
+    int left = hx_left_ms(deadline);
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    ts.tv_sec += left / 1000;
+    ts.tv_nsec += left % 1000 * 1000000l;
+    if (ts.tv_nsec >= 1000000000) {
+        ts.tv_nsec -= 1000000000;
+        ts.tv_sec++;
+    }
+    if (pthread_mutex_timedlock(&l->mutex, &ts) == 0) {
+        return true;
+    }
+    hx_path_abandon(&l->path);
+    pthread_mutex_lock(&l->mutex);
+    /* Unless it was a notify that took its time. */
+    return !hx_link_failed(l);
+}
+
 uint32_t hx_link_disconnect(hx_engine *e, const char *remote,
                             uint64_t deadline)
 {
     hx_link *l = hx_link_get(e, remote);
     uint32_t ret;
+    bool in_time;
 
     if (!l) {
         return hx_err(HX_NOT_CONNECTED, "Disconnect: not connected to %s",
                       remote);
     }
-    pthread_mutex_lock(&l->mutex);
+    in_time = lock_until(l, deadline);
     if (l->fd < 0) {             /* another Disconnect was first */
         ret = HX_NOT_CONNECTED;
     } else {
         ret = shut(l, deadline);
+        ret = in_time ? ret : HX_TIMEOUT;
     }
     pthread_mutex_unlock(&l->mutex);
     unlist(l);

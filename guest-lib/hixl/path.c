@@ -155,6 +155,24 @@ static uint32_t ring(hx_path *p, bool last, uint64_t *seq)
     return HX_OK;
 }
 
+/* In slices, for a Disconnect that gives up waiting for this transfer. */
+static uint32_t wait_chunk(hx_path *p, uint64_t seq, uint64_t deadline)
+{
+    uint64_t until;
+    uint32_t ret;
+
+    do {
+        until = hx_now_ms() + 20;
+        ret = hx_path_wait(p, seq, until < deadline ? until : deadline);
+        if (ret == HX_TIMEOUT &&
+            __atomic_load_n(&p->abandoned, __ATOMIC_ACQUIRE)) {
+            return hx_err(HX_FAILED, "transfer failed: the link was ended by "
+                          "another call");
+        }
+    } while (ret == HX_TIMEOUT && hx_left_ms(deadline));
+    return ret;
+}
+
 /* Waits for the oldest doorbell that may not be complete. */
 static uint32_t make_room(hx_path *p, uint64_t deadline)
 {
@@ -167,7 +185,7 @@ static uint32_t make_room(hx_path *p, uint64_t deadline)
     seq = p->chunk_seq[p->chunk_head];
     p->chunk_head = (p->chunk_head + 1) % HX_CHUNKS;
     p->chunk_num--;
-    return hx_path_wait(p, seq, deadline);
+    return wait_chunk(p, seq, deadline);
 }
 
 static uint32_t need_room(hx_path *p, uint64_t deadline)

@@ -278,8 +278,11 @@ uint32_t hx_transfer_async(hx_engine *e, const hx_job *j,
     ret = r ? HX_OK : hx_err(HX_EXHAUSTED, "transfer: out of memory");
     if (ret == HX_OK) {
         r->user_data = user_data;
-        /* From the moment it is in the list, it may be gone. */
-        ret = start_async(e, l, j, deadline, r, &id);
+        /*
+         * From the moment it is in the list, it may be gone. A list that is
+         * longer than the ring waits for room, without a limit of its own.
+         */
+        ret = start_async(e, l, j, UINT64_MAX, r, &id);
     }
     if (ret == HX_OK) {
         *req = (void *)(uintptr_t)id;
