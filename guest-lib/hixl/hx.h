@@ -402,6 +402,7 @@ void hx_requests_free(hx_engine *e);
 
 /* ---- server.c ---- */
 
+extern unsigned hx_patience_ms;      /* for a frame to become whole: 10 s */
 uint32_t hx_server_start(hx_engine *e);
 void hx_server_stop(hx_engine *e);
 

@@ -20,8 +20,9 @@
 
 #define BACKLOG      1024
 #define CONN_MAX     1024
-#define PARTIAL_MS   10000u      /* for a frame to become whole */
 #define OUT_MAX      (2 * HX_BODY_MAX)
+
+unsigned hx_patience_ms = 10000;
 
 typedef struct conn {
     int fd;
@@ -281,7 +282,7 @@ static void drop_slow(hx_server *s)
 
     for (c = s->conns; c; c = next) {
         next = c->next;
-        if (c->since && now - c->since > PARTIAL_MS) {
+        if (c->since && now - c->since > hx_patience_ms) {
             refuse(c, "it is too slow");
             conn_close(s, c);
         }
