@@ -219,10 +219,11 @@ static json_t *parse_object(const char *key, const char *text)
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &err);
 
     if (!root) {
-        hx_err(HX_PARAM_INVALID, "option %s: not JSON: %s at line %d, column "
-               "%d", key, err.text, err.line, err.column);
+        hx_err(HX_PARAM_INVALID, "option %s: value \"%.200s\" is not JSON: %s "
+               "at line %d, column %d", key, text, err.text, err.line,
+               err.column);
     } else if (!json_is_object(root)) {
-        hx_err(HX_PARAM_INVALID, "option %s: not a JSON object", key);
+        bad_value(key, text, "a JSON object");
         json_decref(root);
         root = NULL;
     }
@@ -293,16 +294,51 @@ static const struct {
     { "channel_pool.max_channel", 1, 512, SIZE_MAX },
 };
 
-static bool other_product(const char *key)
+static uint32_t waterline(const char *key, const json_t *j, double max,
+                          const char *legal)
 {
-    return strcmp(key, "fabric_memory.enable_aicpu_unfold") == 0 ||
-           strcmp(key, "channel_pool.high_waterline") == 0 ||
-           strcmp(key, "channel_pool.low_waterline") == 0;
+    char *text;
+    uint32_t ret;
+
+    if (json_is_number(j) && json_number_value(j) > 0 &&
+        json_number_value(j) < max) {
+        return HX_OK;
+    }
+    text = json_dumps(j, JSON_ENCODE_ANY);
+    ret = bad_value(key, text ? text : "?", legal);
+    free(text);
+    return ret;
 }
 
-static uint32_t global_key(hx_options *o, const char *key, const json_t *j)
+/* What only other products have, but for numbers; false: is not known. */
+static bool other_product(const char *key, const json_t *root,
+                          const json_t *j, uint32_t *ret)
 {
-    uint32_t v = 0, ret;
+    const json_t *high = json_object_get(root, "channel_pool.high_waterline");
+
+    if (strcmp(key, "fabric_memory.enable_aicpu_unfold") == 0) {
+        *ret = json_is_boolean(j) ? HX_OK :
+               bad_value(key, json_is_string(j) ? json_string_value(j) :
+                         "(not a boolean)", "true or false");
+        return true;
+    }
+    if (strcmp(key, "channel_pool.high_waterline") == 0) {
+        *ret = waterline(key, j, 1.0, "a number between 0 and 1");
+        return true;
+    }
+    if (strcmp(key, "channel_pool.low_waterline") == 0) {
+        *ret = waterline(key, j, json_is_number(high) ?
+                         json_number_value(high) : 1.0,
+                         "a number between 0 and the high waterline");
+        return true;
+    }
+    return false;
+}
+
+static uint32_t global_key(hx_options *o, const json_t *root, const char *key,
+                           const json_t *j)
+{
+    uint32_t v = 0, ret = HX_OK;
     size_t i;
 
     if (strcmp(key, "comm_resource_config.protocol_desc") == 0) {
@@ -322,9 +358,12 @@ static uint32_t global_key(hx_options *o, const char *key, const json_t *j)
             return ret;
         }
     }
-    hx_warn("option %s %s: ignored", key, other_product(key) ?
-            "is for other products" : "is not known");
-    return HX_OK;
+    if (!other_product(key, root, j, &ret)) {
+        hx_warn("option %s is not known: ignored", key);
+    } else if (ret == HX_OK) {
+        hx_warn("option %s is for other products: ignored", key);
+    }
+    return ret;
 }
 
 uint32_t hx_options_global(hx_options *o, const char *text)
@@ -337,7 +376,7 @@ uint32_t hx_options_global(hx_options *o, const char *text)
         return HX_PARAM_INVALID;
     }
     json_object_foreach(root, key, value) {
-        ret = global_key(o, key, value);
+        ret = global_key(o, root, key, value);
         if (ret != HX_OK) {
             break;
         }
