@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -147,14 +148,64 @@ static void TestOptions() {
        false},
       {"GlobalResourceConfig", "{\"no_such_key\":1}", true},
       {"GlobalResourceConfig", "1", false},
+      {"GlobalResourceConfig",
+       "{\"channel_pool.low_waterline\":0.3,"
+       "\"channel_pool.high_waterline\":0.8}", true},
+      {"GlobalResourceConfig", "{\"channel_pool.high_waterline\":1.0}",
+       false},
+      {"GlobalResourceConfig",
+       "{\"fabric_memory.enable_aicpu_unfold\":\"x\"}", false},
       {"NoSuchOption", "1", true},
+  };
+  static const struct {
+    const char *key, *value, *says_key, *says_value;
+  } wrong[] = {
+      {"AutoConnect", "2", "AutoConnect", "\"2\""},
+      {"AutoConnect", "", "AutoConnect", "\"\""},
+      {"BufferPool", "4:8", "BufferPool", "4:8"},
+      {"adxl.BufferPool", "4:8", "adxl.BufferPool", "4:8"},
+      {"EnableUseFabricMem", "1", "EnableUseFabricMem", "\"1\""},
+      {"RdmaTrafficClass", "131", "RdmaTrafficClass", "131"},
+      {"adxl.RdmaServiceLevel", "8", "adxl.RdmaServiceLevel", "\"8\""},
+      {"LocalCommRes", "{\"version\":\"1.2\"}", "LocalCommRes", "1.2"},
+      {"LocalCommRes", "{nothing", "LocalCommRes", "{nothing"},
+      {"LocalCommRes", "[7]", "LocalCommRes", "[7]"},
+      {"LocalCommRes",
+       "{\"version\":\"1.3\",\"endpoint_list\":[{\"protocol\":\"tcp\","
+       "\"comm_id\":\"0\",\"placement\":\"device\"}]}", "LocalCommRes",
+       "tcp"},
+      {"GlobalResourceConfig",
+       "{\"comm_resource_config.protocol_desc\":[\"uboe:host\"]}",
+       "comm_resource_config.protocol_desc", "uboe:host"},
+      {"GlobalResourceConfig", "{\"comm_resource_config.listen_port\":65536}",
+       "comm_resource_config.listen_port", "65536"},
+      {"GlobalResourceConfig", "{\"comm_resource_config.qos\":8}",
+       "comm_resource_config.qos", "\"8\""},
+      {"GlobalResourceConfig",
+       "{\"comm_resource_config.max_active_channels\":0}",
+       "comm_resource_config.max_active_channels", "\"0\""},
+      {"GlobalResourceConfig", "{\"connect_pool.thread_num\":65}",
+       "connect_pool.thread_num", "65"},
+      {"GlobalResourceConfig", "{\"fabric_memory.max_capacity\":1025}",
+       "fabric_memory.max_capacity", "1025"},
+      {"GlobalResourceConfig", "{\"channel_pool.high_waterline\":1.5}",
+       "channel_pool.high_waterline", "1.5"},
+      {"GlobalResourceConfig",
+       "{\"channel_pool.low_waterline\":0.9,"
+       "\"channel_pool.high_waterline\":0.8}",
+       "channel_pool.low_waterline", "0.9"},
+      {"GlobalResourceConfig", "{\"local_comm_res_path\":\"/nowhere\"}",
+       "local_comm_res_path", "/nowhere"},
+      {"GlobalResourceConfig", "12", "GlobalResourceConfig", "12"},
   };
   for (const auto &c : cases) {
     ok(InitWith(c.key, c.value) == (c.good ? 0 : hixl::PARAM_INVALID),
        "option %s = %s is %s", c.key, c.value, c.good ? "taken" : "refused");
   }
-  InitWith("RdmaTrafficClass", "131");
-  ok(Says("RdmaTrafficClass") && Says("131"), "message has key and value");
+  for (const auto &w : wrong) {
+    ok(InitWith(w.key, w.value) == hixl::PARAM_INVALID && Says(w.says_key) &&
+       Says(w.says_value), "wrong %s is named: %s", w.says_key, mock_error());
+  }
   int before = mock_warnings();
   InitWith("NoSuchOption", "1");
   ok(mock_warnings() == before + 1 &&
@@ -460,6 +511,46 @@ static void TestAsync() {
   mock_hold(false);
 }
 
+/* More work requests than the ring has room for: the call waits for it. */
+static void TestLongList() {
+  Pair x;
+  const char *b = x.bn.c_str();
+  std::vector<TransferOpDesc> d(8000, {Pair::La(0), Pair::Rb(0), 8});
+  hixl::TransferStatus s = hixl::TransferStatus::WAITING;
+  hixl::TransferReq r = nullptr;
+  std::atomic<bool> back{false};
+  uint32_t ret = 1;
+  auto post = [&] {
+    ret = x.a.TransferAsync(b, hixl::WRITE, d, hixl::TransferArgs(), r);
+    back = true;
+  };
+
+  mock_hold(true);
+  std::thread one(post);
+  usleep(3300000);              /* more than AutoConnect may take */
+  ok(!back, "TransferAsync of 8000 waits for room");
+  mock_hold(false);
+  one.join();
+  is(ret, 0, "and gets it, however long it takes");
+  while (x.a.GetTransferStatus(r, s) == 0 &&
+         s == hixl::TransferStatus::WAITING) {
+    usleep(1000);
+  }
+  ok(s == hixl::TransferStatus::COMPLETED, "completes");
+  back = false;
+  mock_hold(true);
+  std::thread two(post);
+  usleep(100000);
+  auto t = Clock::now();
+  is(x.a.Disconnect(b, 150), hixl::TIMEOUT,
+     "Disconnect in the middle of another");
+  const long ms = Ms(t);
+  ok(ms >= 149 && ms < 150 + kLate, "gives it 150 ms (%ld)", ms);
+  two.join();
+  is(ret, hixl::FAILED, "which fails");
+  mock_hold(false);
+}
+
 static void TestAsyncConnect() {
   Pair x(Options(), false);
   hixl::AsyncConnectStatus s;
@@ -609,9 +700,46 @@ static void TestHostileClient() {
   }
 }
 
-/* A server that answers the first request with @answer. */
+/* Peers that begin a frame and do not get to its end, or say nothing. */
+static void TestSlowClient() {
+  const int32_t kPatience = 300;
+  Pair x;
+  const int to = port;          /* B's: the name made last */
+  const std::string f = Frame(5, std::string(1000, ' '));
+  struct pollfd p[2] = {};
+  bool gone[2] = {false, false};
+  auto t = Clock::now();
+
+  hx_patience_ms = kPatience;
+  for (auto &q : p) {
+    q.fd = Dial(to);
+    q.events = POLLIN;
+  }
+  for (size_t i = 0; i < 100 && !(gone[0] && gone[1]); i++) {
+    send(p[0].fd, &f[i], 1, MSG_NOSIGNAL);      /* the other one is silent */
+    usleep(30000);
+    poll(p, 2, 0);
+    for (int k = 0; k < 2; k++) {
+      if (p[k].revents != 0 && !gone[k]) {
+        gone[k] = true;
+        ok(Ms(t) >= kPatience, "closed, not early (%ld ms)", Ms(t));
+      }
+    }
+  }
+  ok(gone[0], "byte after byte does not buy time");
+  ok(gone[1], "silence neither");
+  usleep(1300000);              /* a link may be silent for ever */
+  is(x.a.TransferSync(x.bn.c_str(), hixl::WRITE, {{Pair::La(0), Pair::Rb(0),
+                                                   8}}), 0,
+     "a link is not a slow peer");
+  close(p[0].fd);
+  close(p[1].fd);
+  hx_patience_ms = 10000;
+}
+
+/* A server that answers the first request with @answer; @drip: slowly. */
 static uint32_t ConnectTo(const std::string &answer, int32_t timeout,
-                          long *ms) {
+                          long *ms, bool drip = false) {
   struct sockaddr_in sa = {};
   int l = socket(AF_INET, SOCK_STREAM, 0), one = 1;
   Hixl h;
@@ -629,7 +757,15 @@ static uint32_t ConnectTo(const std::string &answer, int32_t timeout,
     char buf[4096];
     int fd = accept(l, nullptr, nullptr);
     if (recv(fd, buf, sizeof(buf), 0) > 0) {
-      send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      for (size_t i = 0; drip && i < answer.size(); i++) {
+        if (send(fd, &answer[i], 1, MSG_NOSIGNAL) < 0) {
+          break;
+        }
+        usleep(10000);
+      }
+      if (!drip) {
+        send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
     }
     while (recv(fd, buf, sizeof(buf), 0) > 0) {
       continue;
@@ -665,6 +801,9 @@ static void TestHostileServer() {
   ok(Says("is not on the fabric"), "message says so");
   is(ConnectTo(Frame(6, good).substr(0, 30), 100, &ms), hixl::TIMEOUT,
      "half an answer");
+  is(ConnectTo(Frame(6, good), 150, &ms, true), hixl::TIMEOUT,
+     "an answer byte after byte");
+  ok(ms >= 149 && ms < 150 + kLate, "after 150 ms (%ld)", ms);
 }
 
 static void TestMemDecode() {
@@ -687,6 +826,102 @@ static void TestMemDecode() {
     const bool taken = hx_mems_decode(s, std::strlen(s), &t, &why);
     ok(!taken && t.mem == nullptr, "memory list %s: %s", s, why);
   }
+}
+
+/* Between a client and B: passes on what comes, counts the heartbeats. */
+struct Proxy {
+  std::atomic<unsigned> beats{0};
+  std::atomic<bool> stop{false};
+  std::string name;
+  int listener, to;
+  std::thread t;
+
+  explicit Proxy(int target) : to(target) {
+    struct sockaddr_in sa = {};
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    sa.sin_family = AF_INET;
+    sa.sin_port = htons(static_cast<uint16_t>(NewPort()));
+    sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    name = "127.0.0.1:" + std::to_string(port);
+    ok(bind(listener, reinterpret_cast<sockaddr *>(&sa), sizeof(sa)) == 0 &&
+       listen(listener, 1) == 0, "proxy");
+    t = std::thread([this] { Run(); });
+  }
+  ~Proxy() {
+    stop = true;
+    shutdown(listener, SHUT_RDWR);
+    t.join();
+    close(listener);
+  }
+  void Count(hx_buf *b, const char *data, size_t n) {
+    hx_frame f;
+    hx_buf_add(b, data, n);
+    while (hx_frame_get(b, &f) == HX_FRAME_ONE) {
+      beats += f.type == HX_HEARTBEAT && f.len == 0;
+      hx_buf_drop(b, f.used);
+    }
+  }
+  void Run() {
+    const int a = accept(listener, nullptr, nullptr);
+    const int b = a < 0 ? -1 : Dial(to);
+    struct pollfd p[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+    hx_buf in = {};
+    char part[4096];
+    while (a >= 0 && b >= 0 && !stop) {
+      poll(p, 2, 20);
+      for (int i = 0; i < 2 && !stop; i++) {
+        if (p[i].revents == 0) {
+          continue;
+        }
+        const ssize_t n = recv(p[i].fd, part, sizeof(part), MSG_DONTWAIT);
+        if (n <= 0) {
+          stop = true;
+        } else if (send(p[1 - i].fd, part, static_cast<size_t>(n),
+                        MSG_NOSIGNAL) == n && i == 0) {
+          Count(&in, part, static_cast<size_t>(n));
+        }
+      }
+    }
+    hx_buf_free(&in);
+    close(a);
+    close(b);
+  }
+};
+
+static void TestHeartbeat() {
+  TransferOpDesc d = {Pair::La(0), Pair::Rb(0), 8};
+  Options o;
+
+  is(hx_heartbeat_ms, 10000, "every 10 s");
+  hx_heartbeat_ms = 30;
+  for (bool automatic : {false, true}) {
+    o["AutoConnect"] = automatic ? "1" : "0";
+    Pair x(o, false);
+    Proxy p(port);                /* B's: the name made last */
+    is(x.a.Connect(p.name.c_str(), 1000), 0, "connect");
+    usleep(300000);
+    const unsigned n = p.beats;
+    ok(automatic ? n >= 2 && n <= 11 : n == 0, "AutoConnect %d: %u heartbeats "
+       "in 10 times their distance", automatic, n);
+    is(x.a.TransferSync(p.name.c_str(), hixl::WRITE, {d}), 0,
+       "the link works");
+    const int before = mock_alive();
+    const int heard = mock_warnings();
+    p.stop = true;                /* the peer's end closes */
+    usleep(300000);
+    ok(automatic ? mock_alive() < before : mock_alive() == before,
+       automatic ? "a dead peer is found without a call, its jetty is free" :
+                   "nobody looks at an idle link");
+    ok(!automatic || (mock_warnings() == heard + 1 &&
+                      std::strstr(mock_last_warning(), "is gone")),
+       "and told once");
+    /* The proxy listens and does not answer. */
+    is(x.a.TransferSync(p.name.c_str(), hixl::WRITE, {d}, 200),
+       automatic ? hixl::TIMEOUT : hixl::FAILED,
+       automatic ? "the next transfer connects anew" :
+                   "the next transfer finds it out");
+  }
+  hx_heartbeat_ms = 10000;
 }
 
 static void TestGoneTarget() {
@@ -856,11 +1091,14 @@ int main() {
   TestTimeout();
   TestAutoConnect();
   TestAsync();
+  TestLongList();
   TestAsyncConnect();
   TestNotify();
   TestHostileClient();
+  TestSlowClient();
   TestHostileServer();
   TestMemDecode();
+  TestHeartbeat();
   TestGoneTarget();
   TestMany();
   TestSameCard();
