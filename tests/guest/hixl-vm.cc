@@ -2,7 +2,7 @@
  * HIXL in the machine: every byte of every memory combination, codes of
  * failures, limits, peers that die. Speaks TAP.
  *
- *   hixl-vm data|codes|timeout|kill|connect|threads|layers|links|engines
+ *   hixl-vm data|codes|unmap|timeout|kill|connect|threads|layers|links|engines
  *
  * Expected values: spec/api/hixl.md §3.
  *
@@ -28,6 +28,10 @@
 #include <vector>
 
 #include "../unit/tap.h"
+
+/* Of the runtime's lower half: what pins memory, without its book-keeping. */
+extern "C" int a350_dma_map(void *va, size_t len);
+extern "C" int a350_dma_unmap(void *va, size_t len);
 
 using hixl::Hixl;
 using hixl::TransferOpDesc;
@@ -195,6 +199,34 @@ void Scattered(Node &a, const char *peer, const Buffer &la, const Buffer &rb) {
   ok(good, "each in its place");
 }
 
+/*
+ * Pieces of a list long enough for the card to stream, at odd addresses and of
+ * odd lengths: every byte, and the gaps between them.
+ */
+void Odd(Node &a, const char *peer, const Buffer &la, const Buffer &rb,
+         hixl::TransferOp op, const char *what) {
+  const size_t num = 300, step = 20011;
+  const Buffer &from = op == hixl::WRITE ? la : rb;
+  const Buffer &to = op == hixl::WRITE ? rb : la;
+  const Bytes data = Filled(num * step + step, 11);
+  Bytes want(num * step + step, 0x5a);
+  std::vector<TransferOpDesc> list;
+
+  from.Set(data);
+  to.Set(want);
+  for (size_t i = 0; i < num; i++) {
+    const size_t src = i * step + i % 71, n = 3900 + i * 53;
+    const size_t dst = (num - 1 - i) * step + i % 67;
+    std::memcpy(&want[dst], &data[src], n);
+    list.push_back({Addr(la.p, op == hixl::WRITE ? src : dst),
+                    Addr(rb.p, op == hixl::WRITE ? dst : src), n});
+  }
+  const uint32_t ret = a.h.TransferSync(peer, op, list, 30000);
+  ok(ret == 0 && to.Get(0, want.size()) == want,
+     "%s %s: 300 odd pieces, nothing beside them (code %u)", what,
+     op == hixl::WRITE ? "write" : "read", ret);
+}
+
 void TestData() {
   static const char *const kind[] = {"device to device", "device to host",
                                      "host to device", "host to host"};
@@ -216,6 +248,8 @@ void TestData() {
       One(a, peer, l, r, hixl::WRITE, n, kind[k]);
       One(a, peer, l, r, hixl::READ, n, kind[k]);
     }
+    Odd(a, peer, l, r, hixl::WRITE, kind[k]);
+    Odd(a, peer, l, r, hixl::READ, kind[k]);
   }
   Scattered(a, peer, ad, bd);
   Scattered(a, peer, ah, bd);
@@ -286,6 +320,53 @@ void TestCodes() {
   a.h.Finalize();
   b.h.Finalize();
   c.h.Finalize();
+}
+
+/* ---- host memory that is taken away behind the library's back ---- */
+
+/*
+ * The card keeps translations of the IOMMU; one that the IOMMU has taken back
+ * must not be used. Warm: single pieces and a long list have been through it.
+ */
+void TakenAway(Node &a, const char *peer, const Buffer &l, const Buffer &r,
+               hixl::TransferOp op) {
+  const size_t block = 16384, num = 256, size = num * block;
+  const Bytes before = Filled(size, 21);
+  std::vector<TransferOpDesc> list;
+
+  for (size_t i = 0; i < num; i++) {
+    list.push_back({Addr(l.p, i * block), Addr(r.p, i * 7 % num * block),
+                    block});
+  }
+  is(a.h.Connect(peer, 5000), 0, "connect");
+  for (int i = 0; i < 3; i++) {
+    is(a.h.TransferSync(peer, op, list, 20000), 0, "a list, mapped");
+  }
+  r.Set(before);
+  is(static_cast<uint64_t>(a350_dma_unmap(r.p, size)), 0, "unmapped");
+  l.Set(Filled(size, 22));
+  is(a.h.TransferSync(peer, op, list, 20000), hixl::FAILED, "refused");
+  ErrorSays("transfer failed");
+  ok(r.Get(0, size) == before, "memory that is not the card's is untouched");
+  ok(l.Get(0, size) == Filled(size, 22), "nor did it read any");
+  is(a.h.Disconnect(peer, 5000), 0, "disconnect");
+  is(static_cast<uint64_t>(a350_dma_map(r.p, size)), 0, "mapped again");
+  is(a.h.Connect(peer, 5000), 0, "connect");
+  is(a.h.TransferSync(peer, op, list, 20000), 0, "the machine lives");
+  is(a.h.Disconnect(peer, 5000), 0, "disconnect");
+}
+
+void TestUnmap() {
+  const size_t size = 256 * 16384;
+  Node a(0), b(1);
+  Buffer l(0, false, size), r(1, true, size);
+
+  a.Register(l);
+  b.Register(r);
+  TakenAway(a, b.name.c_str(), l, r, hixl::WRITE);
+  TakenAway(a, b.name.c_str(), l, r, hixl::READ);
+  a.h.Finalize();
+  b.h.Finalize();
 }
 
 /* ---- limits of time ---- */
@@ -729,7 +810,7 @@ const struct {
     {"timeout", TestTimeout, true}, {"kill", TestKill, false},
     {"connect", TestConnect, true}, {"threads", TestThreads, true},
     {"layers", TestLayers, true},   {"links", TestLinks, true},
-    {"engines", TestEngines, true},
+    {"engines", TestEngines, true}, {"unmap", TestUnmap, true},
 };
 }  // namespace
 
@@ -747,7 +828,7 @@ int main(int argc, char **argv) {
       return done_testing();
     }
   }
-  fprintf(stderr, "usage: hixl-vm data|codes|timeout|kill|connect|threads|"
-          "layers|links|engines\n");
+  fprintf(stderr, "usage: hixl-vm data|codes|unmap|timeout|kill|connect|"
+          "threads|layers|links|engines\n");
   return 2;
 }
