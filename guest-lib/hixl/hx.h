@@ -83,6 +83,7 @@ typedef struct hx_options {
     uint32_t traffic_class, service_level, qos;
     uint32_t listen_port;            /* checked, not used: data needs none */
     bool proto[HX_PROTO_NUM];        /* what this engine offers */
+    bool foreign;                    /* asked for what this card has not */
     char net_instance[128];          /* "" unless given */
 } hx_options;
 

@@ -109,7 +109,8 @@ static bool add_protocol(hx_options *o, const char *name,
         (host && !protocols[i].host)) {
         return false;
     }
-    if (host || protocols[i].other_product) {
+    if ((host || protocols[i].other_product) && !o->foreign) {
+        o->foreign = true;       /* one warning is enough */
         hx_warn("protocol %s:%s is not one of this card: its UB link "
                 "(ub_ctp:device) is used", name, placement);
     }

@@ -8,8 +8,8 @@
  *
  * Threads: every call may be made from any thread, with any current device or
  * none, and leaves it as it was; an engine stays on the device that was
- * current in Initialize. Transfers to one remote engine run one after the
- * other, those to different ones side by side.
+ * current in Initialize. Transfers to one remote engine are started one after
+ * the other; each waits for its own end only.
  *
  * Errors: any call before a successful Initialize returns FAILED. A timeout of
  * 0 or less is PARAM_INVALID. aclGetRecentErrMsg() says in words what was

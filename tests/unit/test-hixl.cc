@@ -207,6 +207,13 @@ static void TestOptions() {
        Says(w.says_value), "wrong %s is named: %s", w.says_key, mock_error());
   }
   int before = mock_warnings();
+  InitWith("GlobalResourceConfig",
+           "{\"comm_resource_config.protocol_desc\":[\"hccs:device\","
+           "\"roce:device\",\"ub_ctp:host\"]}");
+  ok(mock_warnings() == before + 1 &&
+     std::strstr(mock_last_warning(), "hccs:device"),
+     "protocols of other products: one warning");
+  before = mock_warnings();
   InitWith("NoSuchOption", "1");
   ok(mock_warnings() == before + 1 &&
      std::strstr(mock_last_warning(), "NoSuchOption"), "unknown key: warning");
