@@ -380,7 +380,8 @@ static void lockup(A350ClusterCore *cc)
     snprintf(cl->fw_error, sizeof(cl->fw_error),
              "core %u is locked up: its trap handler at 0x%" PRIx64 " cannot "
              "be fetched (cause %" PRIu64 ", pc 0x%" PRIx64 ", address 0x%"
-             PRIx64 ")", cc->index, s.mtvec & ~(uint64_t)3, s.mcause, s.mepc, s.mtval);
+             PRIx64 ")", cc->index, s.mtvec & ~(uint64_t)3, s.mcause, s.mepc,
+             s.mtval);
     a350_cluster_set_fw_status(cl, A350_FW_FAILED + 1);
 }
 

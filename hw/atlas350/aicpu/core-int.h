@@ -237,7 +237,8 @@ OpFn a350_op_fp_lw, a350_op_fp_ld, a350_op_fp_sw, a350_op_fp_sd;
 /*
  * Handlers go on to the next operation by a call in tail position. Without
  * optimisation, and for the thread sanitizer, compilers do not turn that into
- * a jump, and the stack would grow; then each handler returns to a loop in a350_core_run() instead.
+ * a jump, and the stack would grow; then each handler returns to a loop in
+ * a350_core_run() instead.
  */
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__)
 #define GO(op)  do { ip = (op); return ip->fn(OP_PASS); } while (0)

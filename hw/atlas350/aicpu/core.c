@@ -251,7 +251,9 @@ const Op *a350_core_lookup(A350Core *c)
     if (c->single) {
         return a350_decode_block(c)->ops;
     }
-    for (b = c->hash[hash_key(key)]; b && b->key != key; b = b->next) {
+    b = c->hash[hash_key(key)];
+    while (b && b->key != key) {
+        b = b->next;
     }
     if (!b) {
         /* A handler that cannot be fetched would trap for ever. */

@@ -355,6 +355,7 @@ AMO_MINMAX(amomaxu_d, uint64_t, >)
 
 int a350_op_fence(OP_ARGS)
 {
+    /* All kinds of FENCE are the strongest one. */
     smp_mb();
     NEXT;
 }
@@ -368,6 +369,7 @@ int a350_op_pause(OP_ARGS)
 
 int a350_op_fence_i(OP_ARGS)
 {
+    /* The program's stores are seen before instructions are fetched anew. */
     smp_mb();
     qatomic_or(&c->pending, PEND_FLUSH);
     if (c->ops->fence_i) {

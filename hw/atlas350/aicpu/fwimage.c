@@ -1,5 +1,6 @@
 /*
- * AICPU firmware file: an ELF64 RISC-V executable (include/hw/atlas350/aicpu.h).
+ * AICPU firmware file: an ELF64 RISC-V executable
+ * (include/hw/atlas350/aicpu.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *

@@ -59,8 +59,13 @@ static bool do_load(Script *s, char **arg)
 static bool do_unload(Script *s, char **arg)
 {
     a350_load_param *lib = g_hash_table_lookup(s->loaded, arg[1]);
-    a350_unload_param p = { .id = lib ? lib->id : strtoul(arg[1], NULL, 0) };
+    a350_unload_param p = { 0 };
 
+    if (lib) {
+        p.id = lib->id;
+    } else if (qemu_strtoui(arg[1], NULL, 0, &p.id)) {
+        p.id = 0;
+    }
     if (!run_builtin(s->rc, A350_BUILTIN_UNLOAD, &p, sizeof(p))) {
         return false;
     }

@@ -99,7 +99,8 @@ static int ub_pre_save(void *opaque)
 
     ub->num_saved = 0;
     ub->saved = g_new0(A350Segment, ub->seg_count);
-    for (i = 0; i < A350_SEGMENT_MAX && (uint32_t)ub->num_saved < ub->seg_count; i++) {
+    for (i = 0; i < A350_SEGMENT_MAX &&
+                (uint32_t)ub->num_saved < ub->seg_count; i++) {
         if (ub->seg[i].valid) {
             ub->saved[ub->num_saved++] = ub->seg[i];
         }

@@ -137,7 +137,10 @@ static inline void a350_wqe_get_eid(const a350_wqe *q,
     }
 }
 
-/* Control part of a WQE (words 0-11, all written); @flags are A350_WQE_* bits of word 0. */
+/*
+ * Control part of a WQE (words 0-11, all written); @flags are A350_WQE_* bits
+ * of word 0.
+ */
 static inline void a350_wqe_ctrl(a350_wqe *q, uint32_t opcode, uint32_t flags,
                                  const a350_ub_remote *rmt, uint64_t rmt_addr,
                                  uint32_t tpn, uint32_t sge_num)
