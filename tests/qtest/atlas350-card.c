@@ -379,7 +379,7 @@ bool t_stays(TQueue *q, uint32_t head)
 
 static bool cqe_look(TQueue *q, a350_cqe *e)
 {
-    /* The tail moves last: whoever sees it moved sees the entry and its phase. */
+    /* The tail moves last: who sees it moved sees the entry and its phase. */
     if (t_rd32(q->c, cq_page(q, A350_CQ_TAIL)) == q->cq_head) {
         return false;
     }

@@ -58,7 +58,7 @@ static uint64_t resident(QTestState *qts)
 
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_assert_cmpint(sscanf(text, "%lu %lu", &size, &pages), ==, 2);
-    return (uint64_t)pages * getpagesize();
+    return (uint64_t)pages * qemu_real_host_page_size();
 }
 
 /* After each round; the first third finds out what is normal. */

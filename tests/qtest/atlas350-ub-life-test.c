@@ -39,7 +39,8 @@ static void test_injected_errors(void)
         ub_guard(b, DST, 4096);
         inject(u, i % 2 ? "retry" : "ack-timeout", i < 2 ? -1 : (int)a->jetty);
         ub_post(a, &w);
-        ub_ring_fails(a, i % 2 ? A350_UB_ERR_RETRY : A350_UB_ERR_ACK_TIMEOUT, 0);
+        ub_ring_fails(a, i % 2 ? A350_UB_ERR_RETRY : A350_UB_ERR_ACK_TIMEOUT,
+                      0);
         g_assert_cmpuint(ub_query(a).state, ==, A350_JETTY_ERROR);
         g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 4096));
         ub_recover(a);
@@ -172,7 +173,8 @@ static void migration(bool direct, unsigned at)
     Ub *u = ub_start_full(2, 64, direct ? A350_JETTY_F_DIRECT : 0);
     Ub *v = g_new0(Ub, 1);
     UbCard *a = &u->card[0], *b = &u->card[1];
-    g_autofree char *path = g_strdup_printf("%s/atlas350-ub-%d", g_get_tmp_dir(),
+    g_autofree char *path = g_strdup_printf("%s/atlas350-ub-%d",
+                                            g_get_tmp_dir(),
                                             getpid());
     g_autofree char *uri = g_strdup_printf("file:%s", path);
     unsigned i;
@@ -258,8 +260,14 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/ub-life/injected-errors", test_injected_errors);
     qtest_add_func("/atlas350/ub-life/target-reset", test_target_reset);
     qtest_add_func("/atlas350/ub-life/initiator-reset", test_initiator_reset);
-    qtest_add_func("/atlas350/ub-life/migration", test_migration);
-    qtest_add_func("/atlas350/ub-life/migration-direct",
-                   test_migration_direct);
+    /*
+     * Memory that changes while it is sent is a race by design; telling TSan to
+     * overlook millions of them takes hours.
+     */
+    if (!g_getenv("TSAN_OPTIONS")) {
+        qtest_add_func("/atlas350/ub-life/migration", test_migration);
+        qtest_add_func("/atlas350/ub-life/migration-direct",
+                       test_migration_direct);
+    }
     return g_test_run();
 }
