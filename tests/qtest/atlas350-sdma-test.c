@@ -251,7 +251,7 @@ static void test_longest(void)
 /* Queues with large copies go on side by side with small ones. */
 static void test_side_by_side(void)
 {
-    enum { BIG = 4, LEN = 48 << 20 };
+    enum { BIG = 4, LEN = 24 << 20 };
     Sdma *s = sdma_start(1);
     TQueue big[BIG];
     unsigned i, k;
@@ -259,8 +259,8 @@ static void test_side_by_side(void)
 
     for (i = 0; i < BIG; i++) {
         big[i] = t_queue(s->c, 0x100000 * (i + 1), 65, false, 0);
-        for (k = 0; k < 8; k++) {
-            a350_sqe_sdma(&e, k, A350_SDMA_CPY, s->c->dev + DST,
+        for (k = 0; k < 16; k++) {
+            a350_sqe_sdma(&e, k, A350_SDMA_CPY, s->c->dev + DST + i * LEN,
                           s->c->dev + SRC, LEN);
             t_push(&big[i], &e);
         }

@@ -251,6 +251,73 @@ static void test_pause_resume(void)
     t_stop(m);
 }
 
+#define COPY_LEN    0x400000u
+#define COPY_FROM   0x4000000u
+#define COPY_TO     0x8000000u
+
+/*
+ * Many long copies, from the queue's start. Each of a few tries comes too late
+ * if all are done before the caller has stopped the queue.
+ */
+static void start_copies(TQueue *q, uint32_t n)
+{
+    uint64_t dev = q->c->dev;
+    a350_sqe s;
+
+    t_admin_id(q->c, A350_ADM_SQ_RESET, q->id);
+    t_wr32(q->c, A350_REG_RTSQ + q->id * A350_SQ_PAGE_SIZE + A350_SQ_STATUS,
+           A350_SQ_STATUS_ENABLE);
+    q->tail = 0;
+    a350_sqe_sdma(&s, 1, A350_SDMA_CPY, dev + COPY_TO, dev + COPY_FROM,
+                  COPY_LEN);
+    while (n--) {
+        t_push(q, &s);
+    }
+    t_ring(q);
+}
+
+/*
+ * Long copies follow each other without the card's thread: yet the queue stops
+ * after the entry at hand when it is paused, disabled or reset.
+ */
+static void test_pause_copies(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, RING, 257, false, 0);
+    uint32_t status = A350_REG_RTSQ + q.id * A350_SQ_PAGE_SIZE +
+                      A350_SQ_STATUS;
+    uint32_t at = q.depth, how, try, late = 0;
+
+    for (how = 0; how < 3; how++) {
+        for (try = 0; try < 20; try++) {
+            start_copies(&q, 200);
+            if (how == 1) {
+                t_wr32(c, status, 0);
+            } else {
+                t_admin_id(c, how ? A350_ADM_SQ_RESET : A350_ADM_SQ_PAUSE,
+                           q.id);
+            }
+            g_usleep(20000);
+            at = t_head(&q);
+            if (at < 200) {
+                break;
+            }
+            late++;
+        }
+        g_assert_cmpuint(try, <, 20);
+        g_assert_cmpint(t_enabled(&q), ==, how == 0);
+        g_assert_true(how < 2 || at == 0);
+        g_assert_true(t_stays(&q, at));
+    }
+    g_test_message("%u tries came too late", late);
+    t_hbm_pattern(c, COPY_FROM, 2, 4096);
+    start_copies(&q, 2);
+    g_assert_true(t_drain(&q));
+    g_assert_true(t_hbm_is_pattern(c, COPY_TO, 2, 4096));
+    t_stop(m);
+}
+
 /* The head entry is copied once: what happens to the ring later is ignored. */
 static void test_toctou(void)
 {
@@ -846,6 +913,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/queue/access-widths", test_access_widths);
     qtest_add_func("atlas350/queue/head-write", test_head_write);
     qtest_add_func("atlas350/queue/pause-resume", test_pause_resume);
+    qtest_add_func("atlas350/queue/pause-between-copies", test_pause_copies);
     qtest_add_func("atlas350/queue/entry-copied-once", test_toctou);
     qtest_add_func("atlas350/queue/reset", test_queue_reset);
     qtest_add_func("atlas350/queue/fairness", test_fairness);
