@@ -165,32 +165,44 @@ run-check: test-programs
 	@$(S)/tests/run --build=$(B) $(RUN_ARGS) unit $(UNIT_TESTS) \
 	    qtest $(QTESTS) guest $(GUEST_TESTS)
 
-.PHONY: check-full
-check-full: test-programs ## check, slow and long tests, both sanitizer runs
-	@s=0; A350_FUZZ=$${A350_FUZZ:-200} A350_GRAPHS=$${A350_GRAPHS:-2000} \
-	$(S)/tests/run --build=$(B) --slow --patience=10 $(RUN_ARGS) \
-	    unit $(UNIT_TESTS) qtest $(QTESTS) guest $(GUEST_TESTS) || s=1; \
-	$(MAKE) --no-print-directory check-asan || s=1; \
-	$(MAKE) --no-print-directory check-tsan || s=1; \
-	$(MAKE) --no-print-directory check-tsan-device || s=1; exit $$s
+# The parts' results are added up; one that ended without any has failed.
+FULL_RESULTS := $(B)/check-full.results
+FULL_PARTS := check-asan check-tsan check-tsan-device
 
-# QEMU and the tests of the card's registers and queues in a second directory.
-# QEMU itself does not free all it has at exit; leaks of the card show in the
-# unit tests, which are built with these sanitizers always.
+.PHONY: check-full
+check-full: test-programs ## check, slow and long tests, the sanitizer runs
+	@rm -f $(FULL_RESULTS); s=0; \
+	A350_FUZZ=$${A350_FUZZ:-200} A350_GRAPHS=$${A350_GRAPHS:-2000} \
+	$(S)/tests/run --build=$(B) --slow --patience=10 \
+	    --results=$(FULL_RESULTS) $(RUN_ARGS) \
+	    unit $(UNIT_TESTS) qtest $(QTESTS) guest $(GUEST_TESTS) || s=1; \
+	for part in $(FULL_PARTS); do \
+	    echo "$$part:"; \
+	    $(MAKE) --no-print-directory $$part \
+	        RUN_ARGS="--results=$(FULL_RESULTS) $(RUN_ARGS)" || s=1; \
+	done; \
+	echo "check-full:"; \
+	awk -v parts=$(words run $(FULL_PARTS)) \
+	    '{ p += $$1; f += $$2; k += $$3 } END { printf \
+	    "%d passed, %d failed, %d skipped\n", p, f + parts - NR, k }' \
+	    $(FULL_RESULTS); exit $$s
+
+# QEMU in a second directory; the test programs are those of the first.
+# Everything the card loses shows when QEMU ends.
 ASAN_BUILD := $(B)/qemu-asan
-ASAN_QTESTS := $(QTESTS:$(QEMU_BUILD)/%=$(ASAN_BUILD)/%)
 $(ASAN_BUILD)/.configured: | $(B)/config.mk
 	$(S)/configure $(CONFIGURE_ARGS) --sanitizer-build
 
 .PHONY: check-asan
-check-asan: overlay firmware $(ASAN_BUILD)/.configured ## qtests under ASan, UBSan
+check-asan: qtests firmware $(QTEST_FILES) $(ASAN_BUILD)/.configured ## qtests under ASan, LSan, UBSan
 	@$(S)/scripts/run-ninja $(B)/qemu-asan-build.log \
-	    ninja -C $(ASAN_BUILD) -j$(JOBS) qemu-system-x86_64 \
-	    $(ASAN_QTESTS:$(ASAN_BUILD)/%=%)
-	@A350_FUZZ=$${A350_FUZZ:-100} ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+	    ninja -C $(ASAN_BUILD) -j$(JOBS) qemu-system-x86_64
+	@A350_FUZZ=$${A350_FUZZ:-100} \
+	 ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:abort_on_error=1 \
+	 LSAN_OPTIONS=print_suppressions=0:suppressions=$(S)/tests/qtest/qemu.lsan \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    $(S)/tests/run --build=$(B) --patience=10 $(RUN_ARGS) \
-	    qtest $(ASAN_QTESTS)
+	    $(S)/tests/run --build=$(B) --qemu=$(ASAN_BUILD) --patience=10 \
+	    $(RUN_ARGS) qtest $(QTESTS)
 
 .PHONY: check-tsan
 check-tsan: ## threaded unit tests under TSan
@@ -204,11 +216,12 @@ else
 endif
 
 # QEMU in a third directory; the test programs are those of the first. Left out
-# is what races in the guest on purpose: lots drawn blindly, kernels that share
-# memory. Address space randomisation of new kernels puts things where TSan
+# is what races on purpose: lots drawn blindly, kernels that share memory, memory
+# that is sent while it changes. Address space randomisation of new kernels puts things where TSan
 # wants its shadow.
 TSAN_BUILD := $(B)/qemu-tsan
-TSAN_QTESTS := $(filter-out %/atlas350-fuzz-test %/atlas350-aicpu-test,$(QTESTS))
+TSAN_QTESTS := $(filter-out $(foreach t,fuzz aicpu migrate, \
+                 %/atlas350-$t-test),$(QTESTS))
 $(TSAN_BUILD)/.configured: | $(B)/config.mk
 	$(S)/configure $(CONFIGURE_ARGS) --tsan-build
 
