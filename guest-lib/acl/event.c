@@ -642,36 +642,48 @@ static bool recorded(event *e)
     return done;
 }
 
-ACL_EXPORT aclError aclrtQueryEventStatus(aclrtEvent event_,
-                                          aclrtEventRecordedStatus *status)
+/* Whether the event is recorded and its record through, for both queries. */
+static aclError query(const char *func, aclrtEvent h, const void *status,
+                      bool *done)
 {
     aclError rc;
     event *e;
 
-    CHECK_PTR(status);
-    e = event_need(__func__, event_, &rc);
-    if (!e || (rc = captured(__func__, e))) {
+    if (!status) {
+        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "status is NULL");
+    }
+    e = event_need(func, h, &rc);
+    if (!e || (rc = captured(func, e))) {
         return rc;
     }
-    *status = recorded(e) ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                          : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    *done = recorded(e);
     return ACL_SUCCESS;
+}
+
+ACL_EXPORT aclError aclrtQueryEventStatus(aclrtEvent event_,
+                                          aclrtEventRecordedStatus *status)
+{
+    bool done = false;
+    aclError rc = query(__func__, event_, status, &done);
+
+    if (rc == ACL_SUCCESS) {
+        *status = done ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                       : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    }
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtQueryEvent(aclrtEvent event_,
                                     aclrtEventStatus *status)
 {
-    aclError rc;
-    event *e;
+    bool done = false;
+    aclError rc = query(__func__, event_, status, &done);
 
-    CHECK_PTR(status);
-    e = event_need(__func__, event_, &rc);
-    if (!e || (rc = captured(__func__, e))) {
-        return rc;
+    if (rc == ACL_SUCCESS) {
+        *status = done ? ACL_EVENT_STATUS_COMPLETE
+                       : ACL_EVENT_STATUS_NOT_READY;
     }
-    *status = recorded(e) ? ACL_EVENT_STATUS_COMPLETE
-                          : ACL_EVENT_STATUS_NOT_READY;
-    return ACL_SUCCESS;
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtQueryEventWaitStatus(aclrtEvent event_,

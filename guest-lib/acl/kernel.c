@@ -674,7 +674,7 @@ ACL_EXPORT aclError aclrtBinaryGetDevAddress(const aclrtBinHandle binHandle,
                 "device address: the card's loader places them");
 }
 
-static aclError func_need(const char *func, const void *h)
+aclError func_need(const char *func, const void *h)
 {
     if (!h) {
         return acl_fail(func, ACL_ERROR_INVALID_PARAM, "funcHandle is NULL");

@@ -53,6 +53,8 @@ typedef struct kargs {
     } param[KERNEL_PARAMS_MAX];
 } kargs;
 
+/* Is it a function handle? */
+aclError func_need(const char *func, const void *h);
 /* The function's names on @d; sets the error when it cannot be launched. */
 aclError func_bound(const char *func, kfunc *f, acl_dev *d, kbind **out);
 

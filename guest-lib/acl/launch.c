@@ -104,18 +104,6 @@ static void args_key_make(void)
     pthread_key_create(&args_key, args_free);
 }
 
-static aclError func_need(const char *func, const void *h)
-{
-    if (!h) {
-        return acl_fail(func, ACL_ERROR_INVALID_PARAM, "funcHandle is NULL");
-    }
-    if (!handle_is(h, H_FUNC)) {
-        return acl_fail(func, ACL_ERROR_RT_INVALID_HANDLE, "funcHandle %p is "
-                        "%s", h, handle_what(h));
-    }
-    return ACL_SUCCESS;
-}
-
 static aclError args_need(const char *func, const kargs *a)
 {
     if (!a) {
