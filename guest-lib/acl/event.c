@@ -462,9 +462,12 @@ static aclError wait_event(const char *func, aclrtStream stream, aclrtEvent h,
                         "device %d, the stream of device %d", e->dev->id,
                         s->ctx->dev->id);
     }
+    if (e->ipc && e->kind == EV_EX && !ipc_event_last(e->ipc)) {
+        return ACL_SUCCESS;
+    }
     if (e->ipc) {
-        rc = ipc_event_wait(func, e->ipc, e->ipc_sync || e->kind == EV_EX, s,
-                            seconds, &e->wait_seq);
+        rc = ipc_event_wait(func, e->ipc, e->ipc_sync, s, seconds,
+                            &e->wait_seq);
         if (rc == ACL_SUCCESS) {
             e->wait_stream = s;
         }

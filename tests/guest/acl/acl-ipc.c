@@ -605,6 +605,8 @@ static void alone(void)
     OK(aclrtDestroyNotify(m));
     OK(aclrtDestroyNotify(n));
     OK(aclrtCreateEventExWithFlag(&e, ACL_EVENT_IPC));
+    OK(aclrtStreamWaitEvent(s, e));      /* never recorded: no wait */
+    OK(aclrtSynchronizeStream(s));
     OK(aclrtIpcGetEventHandle(e, &h));
     OK(aclrtIpcOpenEventHandle(h, &f));
     OK(aclrtRecordEvent(e, s));
