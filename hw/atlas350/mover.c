@@ -31,7 +31,7 @@
 #define MOVER_THREADS_MAX   4u
 #define MOVER_SPINS         300u         /* some 10 us */
 
-enum { MOVE_IDLE, MOVE_QUEUED, MOVE_RUNNING };
+enum { MOVE_IDLE, MOVE_QUEUED, MOVE_RUNNING, MOVE_DROPPED };
 #define ABORT_SILENT        (-1)
 
 typedef struct MoverThread {
@@ -43,12 +43,21 @@ typedef struct MoverThread {
     bool in_done;
 } MoverThread;
 
+/* Jobs that a350_mover_drop_peer is ending. Under the mover's lock. */
+typedef struct MoverDrop {
+    A350Card *peer;
+    QTAILQ_HEAD(, A350Move) jobs;
+    A350Move *current;           /* its callback is running */
+    QLIST_ENTRY(MoverDrop) next;
+} MoverDrop;
+
 struct A350Mover {
     A350Card *card;
     QemuMutex lock;
     QemuCond work;               /* the queue has a job, or state changed */
     QemuCond idle;               /* a worker has put its job down */
     QTAILQ_HEAD(, A350Move) queue;
+    QLIST_HEAD(, MoverDrop) drops;
     MoverThread thread[MOVER_THREADS_MAX];
     unsigned num_threads, max_threads, num_idle;
     unsigned submitted;          /* jobs ever queued; atomic */
@@ -449,11 +458,18 @@ void a350_mover_submit(A350Card *c, A350Move *m)
 
 /* ---- control ---- */
 
-/* Is a worker busy with @m (NULL: any), or with one that touches @peer? */
+/* Is somebody busy with @m (NULL: any), or with one that touches @peer? */
 static bool mover_busy(A350Mover *v, const A350Move *m, const A350Card *peer)
 {
+    const MoverDrop *d;
     unsigned i;
 
+    QLIST_FOREACH(d, &v->drops, next) {
+        if (d->current && (!m || d->current == m) &&
+            (!peer || d->peer == peer)) {
+            return true;
+        }
+    }
     for (i = 0; i < v->num_threads; i++) {
         const MoverThread *t = &v->thread[i];
 
@@ -476,6 +492,22 @@ static void mover_abort_running(A350Mover *v, const A350Card *peer, int how)
         if (t->current && !t->in_done &&
             (!peer || t->dst_card == peer || t->src_card == peer)) {
             t->current->abort = how;
+        }
+    }
+}
+
+/* Takes dropped jobs (or only @m) back; their callbacks do not come. */
+static void mover_undrop(A350Mover *v, const A350Move *m)
+{
+    A350Move *job, *following;
+    MoverDrop *d;
+
+    QLIST_FOREACH(d, &v->drops, next) {
+        QTAILQ_FOREACH_SAFE(job, &d->jobs, next, following) {
+            if (!m || job == m) {
+                QTAILQ_REMOVE(&d->jobs, job, next);
+                job->state = MOVE_IDLE;
+            }
         }
     }
 }
@@ -512,6 +544,7 @@ void a350_mover_reset(A350Card *c)
         QTAILQ_REMOVE(&v->queue, m, next);
         m->state = MOVE_IDLE;
     }
+    mover_undrop(v, NULL);
     mover_abort_running(v, NULL, ABORT_SILENT);
     while (mover_busy(v, NULL, NULL)) {
         qemu_cond_wait(&v->idle, &v->lock);
@@ -532,6 +565,9 @@ bool a350_mover_cancel(A350Card *c, A350Move *m)
     } else if (m->state == MOVE_RUNNING) {
         m->abort = ABORT_SILENT;
         cancelled = true;
+    } else if (m->state == MOVE_DROPPED) {
+        mover_undrop(v, m);
+        cancelled = true;
     }
     while (mover_busy(v, m, NULL)) {
         qemu_cond_wait(&v->idle, &v->lock);
@@ -543,26 +579,35 @@ bool a350_mover_cancel(A350Card *c, A350Move *m)
 void a350_mover_drop_peer(A350Card *c, A350Card *peer)
 {
     A350Mover *v = c->mover;
-    QTAILQ_HEAD(, A350Move) dropped = QTAILQ_HEAD_INITIALIZER(dropped);
+    MoverDrop d = { .peer = peer };
     A350Move *m, *following;
 
+    QTAILQ_INIT(&d.jobs);
     qemu_mutex_lock(&v->lock);
     QTAILQ_FOREACH_SAFE(m, &v->queue, next, following) {
         if (m->dst_card == peer || m->src_card == peer) {
             QTAILQ_REMOVE(&v->queue, m, next);
-            QTAILQ_INSERT_TAIL(&dropped, m, next);
-            m->state = MOVE_IDLE;
+            QTAILQ_INSERT_TAIL(&d.jobs, m, next);
+            m->state = MOVE_DROPPED;
         }
     }
+    QLIST_INSERT_HEAD(&v->drops, &d, next);
     mover_abort_running(v, peer, A350_SDMA_ST_LINK);
     while (mover_busy(v, NULL, peer)) {
         qemu_cond_wait(&v->idle, &v->lock);
     }
-    qemu_mutex_unlock(&v->lock);
-    while ((m = QTAILQ_FIRST(&dropped))) {
-        QTAILQ_REMOVE(&dropped, m, next);
+    while ((m = QTAILQ_FIRST(&d.jobs))) {
+        QTAILQ_REMOVE(&d.jobs, m, next);
+        m->state = MOVE_IDLE;
+        d.current = m;
+        qemu_mutex_unlock(&v->lock);
         m->done(m, A350_SDMA_ST_LINK);
+        qemu_mutex_lock(&v->lock);
+        d.current = NULL;
+        qemu_cond_broadcast(&v->idle);
     }
+    QLIST_REMOVE(&d, next);
+    qemu_mutex_unlock(&v->lock);
 }
 
 void a350_mover_init(A350Card *c)
@@ -578,6 +623,7 @@ void a350_mover_init(A350Card *c)
     v->max_threads = MOVER_THREADS_MAX;
 #endif
     QTAILQ_INIT(&v->queue);
+    QLIST_INIT(&v->drops);
     qemu_mutex_init(&v->lock);
     qemu_mutex_init(&v->reduce_lock);
     qemu_cond_init(&v->work);

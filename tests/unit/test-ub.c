@@ -406,6 +406,155 @@ static void test_forget(void)
     pair_free(&p);
 }
 
+/* A callback that stays until it is let go. */
+typedef struct Gate {
+    QemuEvent inside, open;
+    uint32_t calls;              /* atomic: that have returned */
+} Gate;
+
+static void gate_init(Gate *g)
+{
+    qemu_event_init(&g->inside, false);
+    qemu_event_init(&g->open, false);
+    g->calls = 0;
+}
+
+static void gate_destroy(Gate *g)
+{
+    qemu_event_destroy(&g->inside);
+    qemu_event_destroy(&g->open);
+}
+
+static void gate_pass(Gate *g)
+{
+    qemu_event_set(&g->inside);
+    qemu_event_wait(&g->open);
+    qatomic_inc(&g->calls);
+}
+
+static void gate_ub_done(void *opaque, const A350UbResult *r)
+{
+    gate_pass(opaque);
+}
+
+static void count_ub_done(void *opaque, const A350UbResult *r)
+{
+    qatomic_inc((uint32_t *)opaque);
+}
+
+/*
+ * Several doorbells end at once. The last of them is forgotten while the
+ * first one's callback is running: its own does not come.
+ */
+static void test_forget_fired(void)
+{
+    uint32_t calls = 0;
+    const char *why;
+    bool good;
+    Gate g;
+    Pair p;
+
+    pair_init(&p);
+    gate_init(&g);
+    a350_ub_pause(&p.a->card);
+    pair_write(&p, 0x10000000, DATA, 100, 0);
+    good = a350_ub_doorbell(&p.a->card, p.jetty, p.pi, gate_ub_done, &g, &why);
+    pair_write(&p, DATA, DATA, 100, 0);
+    good = good && a350_ub_doorbell(&p.a->card, p.jetty, p.pi, count_ub_done,
+                                    &calls, &why);
+    a350_ub_resume(&p.a->card);
+    qemu_event_wait(&g.inside);
+    a350_ub_forget(&p.a->card, &calls);
+    qemu_event_set(&g.open);
+    a350_ub_pause(&p.a->card);
+    a350_ub_resume(&p.a->card);
+    ok(good && g.calls == 1 && calls == 0, "a callback that is forgotten after "
+       "the end of its doorbell does not come");
+    gate_destroy(&g);
+    pair_free(&p);
+}
+
+typedef struct Drop {
+    A350Card *c, *peer;
+    A350Move m[2];
+    Gate gate;
+    uint32_t calls;
+    uint32_t returned;           /* atomic: cancel of the first has */
+    bool cancelled;
+} Drop;
+
+static void drop_first_done(A350Move *m, uint32_t status)
+{
+    gate_pass(&((Drop *)m->opaque)->gate);
+}
+
+static void drop_second_done(A350Move *m, uint32_t status)
+{
+    qatomic_inc(&((Drop *)m->opaque)->calls);
+}
+
+static void *drop_thread(void *opaque)
+{
+    Drop *d = opaque;
+
+    a350_mover_drop_peer(d->c, d->peer);
+    return NULL;
+}
+
+static void *cancel_thread(void *opaque)
+{
+    Drop *d = opaque;
+
+    d->cancelled = a350_mover_cancel(d->c, &d->m[0]);
+    qatomic_set(&d->returned, 1);
+    return NULL;
+}
+
+/*
+ * Two jobs are ended since their peer goes; in the middle of the first one's
+ * end both are taken back. The second is its owner's again at once and no
+ * callback comes, the first when its callback has returned.
+ */
+static void test_cancel_dropped(void)
+{
+    QemuThread drop, cancel;
+    bool second, waited;
+    unsigned i;
+    Drop d = { 0 };
+    Pair p;
+
+    pair_init(&p);
+    gate_init(&d.gate);
+    d.c = &p.a->card;
+    d.peer = &p.b->card;
+    a350_mover_pause(d.c);
+    for (i = 0; i < 2; i++) {
+        d.m[i] = (A350Move) {
+            .dst = d.peer->dev_base + DATA, .src = d.c->dev_base + DATA,
+            .len = 4 << 20, .dst_card = d.peer, .src_card = d.c,
+            .done = i ? drop_second_done : drop_first_done, .opaque = &d,
+        };
+        a350_mover_submit(d.c, &d.m[i]);
+    }
+    qemu_thread_create(&drop, "drop", drop_thread, &d, QEMU_THREAD_JOINABLE);
+    qemu_event_wait(&d.gate.inside);
+    second = a350_mover_cancel(d.c, &d.m[1]);
+    memset(&d.m[1], 0xee, sizeof(d.m[1]));
+    qemu_thread_create(&cancel, "cancel", cancel_thread, &d,
+                       QEMU_THREAD_JOINABLE);
+    g_usleep(20000);
+    waited = !qatomic_read(&d.returned);
+    qemu_event_set(&d.gate.open);
+    if (second) {
+        qemu_thread_join(&drop);
+        qemu_thread_join(&cancel);
+    }
+    ok(second && !d.calls && waited && !d.cancelled && d.gate.calls == 1,
+       "jobs that end with their peer can be taken back");
+    gate_destroy(&d.gate);
+    pair_free(&p);
+}
+
 /* ---- everything at once ---- */
 
 #define CARDS       3u
@@ -620,6 +769,8 @@ int main(int argc, char **argv)
     test_busy_segment();
     test_inject();
     test_forget();
+    test_forget_fired();
+    test_cancel_dropped();
     test_storm(seconds, seed);
     return done_testing();
 }

@@ -33,10 +33,12 @@ typedef struct A350Segment {
 /* Somebody who waits for a consumer index. */
 typedef struct A350UbWaiter {
     QTAILQ_ENTRY(A350UbWaiter) next;
+    QTAILQ_ENTRY(A350UbWaiter) firing;
     uint64_t start, target;      /* the blocks it rang for */
     A350UbDone *done;            /* NULL: forgotten */
     void *opaque;
-    pthread_t caller;            /* who is calling done */
+    bool calling;                /* done is running; */
+    pthread_t caller;            /* whose it is then */
     A350UbResult result;
     a350_wqe wqe;                /* direct form */
 } A350UbWaiter;
@@ -95,7 +97,7 @@ struct A350Ub {
     A350Jetty **jetty;           /* by id, A350_JETTY_MAX */
     QTAILQ_HEAD(, A350Jetty) all;
     QTAILQ_HEAD(, A350Jetty) ready;
-    A350UbWaiterList firing;     /* their callbacks are running */
+    A350UbWaiterList firing;     /* their callbacks are due or running */
     uint32_t inject_jetty, inject_count;
     uint8_t inject_status;
 

@@ -55,6 +55,8 @@ static void waiter_fire(A350Jetty *j, A350UbWaiter *w, const A350UbResult *r,
     QTAILQ_REMOVE(&j->waiters, w, next);
     w->result = *r;
     QTAILQ_INSERT_TAIL(fire, w, next);
+    /* Where a350_ub_forget finds it until its callback has returned. */
+    QTAILQ_INSERT_TAIL(&j->ub->firing, w, firing);
 }
 
 static void fire_reached(A350Jetty *j, A350UbWaiterList *fire)
@@ -95,7 +97,6 @@ static void fire_failed(A350Jetty *j, uint64_t at, const A350UbResult *r,
     }
 }
 
-/* The waiters are on ub->firing meanwhile, for a350_ub_forget. */
 void a350_ub_fire_all(A350Ub *ub, A350UbWaiterList *fire)
 {
     A350UbWaiter *w;
@@ -105,14 +106,14 @@ void a350_ub_fire_all(A350Ub *ub, A350UbWaiterList *fire)
         QTAILQ_REMOVE(fire, w, next);
         done = w->done;
         if (done) {
+            w->calling = true;
             w->caller = pthread_self();
-            QTAILQ_INSERT_TAIL(&ub->firing, w, next);
             qemu_mutex_unlock(&ub->lock);
             done(w->opaque, &w->result);
             qemu_mutex_lock(&ub->lock);
-            QTAILQ_REMOVE(&ub->firing, w, next);
             qemu_cond_broadcast(&ub->idle);
         }
+        QTAILQ_REMOVE(&ub->firing, w, firing);
         g_free(w);
     }
 }
@@ -445,6 +446,7 @@ static A350UbWaiter *waiter_new(A350UbDone *done, void *opaque)
 
     w->done = done;
     w->opaque = opaque;
+    w->calling = false;
     return w;
 }
 
@@ -548,17 +550,26 @@ bool a350_ub_direct(A350Card *c, uint32_t jetty, const a350_wqe *wqe,
     return true;
 }
 
-/* With the lock held. */
-static bool firing_elsewhere(A350Ub *ub, void *opaque)
+/*
+ * Callbacks of @opaque that are due do not come; true if one is running in
+ * another thread. With the lock held.
+ */
+static bool firing_forget(A350Ub *ub, void *opaque)
 {
     A350UbWaiter *w;
+    bool running = false;
 
-    QTAILQ_FOREACH(w, &ub->firing, next) {
-        if (w->opaque == opaque && !pthread_equal(w->caller, pthread_self())) {
-            return true;
+    QTAILQ_FOREACH(w, &ub->firing, firing) {
+        if (w->opaque != opaque) {
+            continue;
+        }
+        if (!w->calling) {
+            w->done = NULL;
+        } else if (!pthread_equal(w->caller, pthread_self())) {
+            running = true;
         }
     }
-    return false;
+    return running;
 }
 
 static void jetty_forget(A350Jetty *j, void *opaque)
@@ -592,7 +603,7 @@ void a350_ub_forget(A350Card *c, void *opaque)
     QTAILQ_FOREACH(j, &ub->all, all) {
         jetty_forget(j, opaque);
     }
-    while (firing_elsewhere(ub, opaque)) {
+    while (firing_forget(ub, opaque)) {
         qemu_cond_wait(&ub->idle, &ub->lock);
     }
     qemu_mutex_unlock(&ub->lock);
