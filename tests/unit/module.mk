@@ -148,6 +148,26 @@ $(U)/test-ub: $(UB_TEST_SRC) $(S)/tests/unit/ub-mock.h \
 	    $(B)/qemu/libqom.a.p/*.o $(B)/qemu/libqemuutil.a \
 	    $$(pkg-config --libs glib-2.0 gmodule-2.0) -lm -lpthread
 
+# The mailbox of the AICPU cluster, on cores that execute nothing.
+UNIT_TESTS += $(U)/test-cluster
+TSAN_TESTS += $(U)/test-cluster
+
+CLUSTER_TEST_SRC := $(S)/tests/unit/test-cluster.c \
+	$(addprefix $(S)/hw/atlas350/aicpu/,cluster.c page.c fwimage.c)
+
+$(U)/test-cluster: $(CLUSTER_TEST_SRC) $(S)/tests/unit/tap.h \
+	$(wildcard $(S)/hw/atlas350/aicpu/*.h $(S)/include/hw/atlas350/*.h) \
+	| qemu
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall \
+	    $(if $(filter thread,$(SANITIZE)),$(SANITIZE_FLAGS)) \
+	    -I$(B)/qemu -I$(B)/qemu/qapi -I$(B)/qemu-src/include \
+	    -I$(B)/qemu-src -I$(S)/include -I$(S)/hw/atlas350/aicpu \
+	    $$(pkg-config --cflags glib-2.0) -o $@ $(CLUSTER_TEST_SRC) \
+	    $(B)/qemu/libqemuutil.a $(B)/qemu/libevent-loop-base.a.p/*.o \
+	    $(B)/qemu/libqom.a.p/*.o $(B)/qemu/libqemuutil.a \
+	    $$(pkg-config --libs glib-2.0 gmodule-2.0) -lm -lpthread
+
 # The acl headers in every language they are for; the allocator of device
 # memory; kernel files.
 UNIT_TESTS += $(U)/test-acl-layout $(U)/test-acl-heap \

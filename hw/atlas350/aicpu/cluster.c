@@ -104,16 +104,29 @@ void a350_cluster_update_msip(A350ClusterCore *cc)
     set_line(cc, A350_IRQ_MSI, cc->ipi || cc->abort_line);
 }
 
+void a350_cluster_tell(A350Cluster *cl, const a350_topic_mbox *mbox,
+                       uint16_t errcode, uint16_t status,
+                       const a350_exc_record *exc)
+{
+    A350Telling t = { .mbox = mbox };
+
+    QLIST_INSERT_HEAD(&cl->telling, &t, next);
+    qemu_mutex_unlock(&cl->lock);
+    cl->ops->done(cl->opaque, mbox, errcode, status, exc);
+    qemu_mutex_lock(&cl->lock);
+    QLIST_REMOVE(&t, next);
+    qemu_cond_broadcast(&cl->told_cond);
+}
+
 /* Ends every launch there is: nobody will work on them. */
 static void fail_launches(A350Cluster *cl)
 {
-    QTAILQ_HEAD(, A350Launch) ended = QTAILQ_HEAD_INITIALIZER(ended);
-    A350Launch *l, *next;
+    A350Launch *l;
     unsigned i;
 
-    QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
+    while ((l = QTAILQ_FIRST(&cl->queue))) {
         QTAILQ_REMOVE(&cl->queue, l, next);
-        QTAILQ_INSERT_TAIL(&ended, l, next);
+        QTAILQ_INSERT_TAIL(&cl->failed, l, next);
     }
     cl->queued = 0;
     for (i = 0; i < cl->num_cores; i++) {
@@ -122,19 +135,18 @@ static void fail_launches(A350Cluster *cl)
         if ((cc->valid || cc->running) && !cc->forgotten) {
             l = g_new0(A350Launch, 1);
             l->mbox = cc->mbox;
-            QTAILQ_INSERT_TAIL(&ended, l, next);
+            QTAILQ_INSERT_TAIL(&cl->failed, l, next);
         }
         cc->valid = cc->running = cc->forgotten = false;
         cc->deadline = A350_NEVER;
         a350_core_set_irq(cc->core, A350_IRQ_MEI, false);
     }
-    qemu_mutex_unlock(&cl->lock);
-    QTAILQ_FOREACH_SAFE(l, &ended, next, next) {
-        cl->ops->done(cl->opaque, &l->mbox, A350_AE_TASK_FAIL,
-                      A350_AICPU_ST_EXCEPTION, NULL);
+    while ((l = QTAILQ_FIRST(&cl->failed))) {
+        QTAILQ_REMOVE(&cl->failed, l, next);
+        a350_cluster_tell(cl, &l->mbox, A350_AE_TASK_FAIL,
+                          A350_AICPU_ST_EXCEPTION, NULL);
         g_free(l);
     }
-    qemu_mutex_lock(&cl->lock);
 }
 
 /* Tells the owner; drops the lock meanwhile. */
@@ -239,6 +251,12 @@ static void give_up(A350ClusterCore *cc)
 
 static void deadline_passed(A350ClusterCore *cc)
 {
+    if (cc->interrupted && cc->stopped) {
+        /* A debugger may take its time. */
+        cc->deadline = cc->cluster->ops->clock(cc->cluster->opaque) +
+                       ABORT_GRACE_NS;
+        return;
+    }
     if (cc->interrupted) {
         give_up(cc);
         return;
@@ -317,12 +335,30 @@ static bool is_launch(const a350_topic_mbox *m, uint32_t sq, uint32_t task)
            (m->stream_id | (uint32_t)m->task_id << 16) == task;
 }
 
+static bool is_told(A350Cluster *cl, uint32_t sq, uint32_t task)
+{
+    A350Telling *t;
+
+    QLIST_FOREACH(t, &cl->telling, next) {
+        if (is_launch(t->mbox, sq, task)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void a350_cluster_abort(A350Cluster *cl, uint32_t sq, uint32_t task)
 {
     A350Launch *l, *next;
     unsigned i;
 
     qemu_mutex_lock(&cl->lock);
+    QTAILQ_FOREACH_SAFE(l, &cl->failed, next, next) {
+        if (is_launch(&l->mbox, sq, task)) {
+            QTAILQ_REMOVE(&cl->failed, l, next);
+            g_free(l);
+        }
+    }
     QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
         if (is_launch(&l->mbox, sq, task)) {
             QTAILQ_REMOVE(&cl->queue, l, next);
@@ -341,6 +377,9 @@ void a350_cluster_abort(A350Cluster *cl, uint32_t sq, uint32_t task)
                 a350_cluster_rearm(cl);
             }
         }
+    }
+    while (is_told(cl, sq, task)) {
+        qemu_cond_wait(&cl->told_cond, &cl->lock);
     }
     qemu_mutex_unlock(&cl->lock);
 }
@@ -565,11 +604,15 @@ static void reset_core(A350ClusterCore *cc)
 
 void a350_cluster_drop_queue(A350Cluster *cl)
 {
-    A350Launch *l, *next;
+    A350Launch *l;
 
     qemu_mutex_lock(&cl->lock);
-    QTAILQ_FOREACH_SAFE(l, &cl->queue, next, next) {
+    while ((l = QTAILQ_FIRST(&cl->queue))) {
         QTAILQ_REMOVE(&cl->queue, l, next);
+        g_free(l);
+    }
+    while ((l = QTAILQ_FIRST(&cl->failed))) {
+        QTAILQ_REMOVE(&cl->failed, l, next);
         g_free(l);
     }
     cl->queued = 0;
@@ -657,7 +700,10 @@ A350Cluster *a350_cluster_new(const A350ClusterConfig *cfg,
     cl->armed = A350_NEVER;
     cl->fw_status = cl->fw ? A350_FW_LOADED : A350_FW_OFF;
     QTAILQ_INIT(&cl->queue);
+    QTAILQ_INIT(&cl->failed);
+    QLIST_INIT(&cl->telling);
     qemu_mutex_init(&cl->lock);
+    qemu_cond_init(&cl->told_cond);
     qemu_cond_init(&cl->parked_cond);
     for (i = 0; i < cl->num_cores; i++) {
         start_core(cl, i);
@@ -691,6 +737,7 @@ void a350_cluster_free(A350Cluster *cl)
         a350_core_free(cl->core[i].core);
         qemu_cond_destroy(&cl->core[i].cond);
     }
+    qemu_cond_destroy(&cl->told_cond);
     qemu_cond_destroy(&cl->parked_cond);
     qemu_mutex_destroy(&cl->lock);
     qemu_vfree(cl->sram);

@@ -53,6 +53,12 @@ typedef struct A350Launch {
     QTAILQ_ENTRY(A350Launch) next;
 } A350Launch;
 
+/* A launch whose end is being told. */
+typedef struct A350Telling {
+    const a350_topic_mbox *mbox;
+    QLIST_ENTRY(A350Telling) next;
+} A350Telling;
+
 /* What a core has besides its registers; protected by the cluster's lock. */
 struct A350ClusterCore {
     A350Cluster *cluster;
@@ -113,6 +119,9 @@ struct A350Cluster {
     int64_t armed;               /* what the timer was last armed for */
     QTAILQ_HEAD(, A350Launch) queue;
     unsigned queued;
+    QTAILQ_HEAD(, A350Launch) failed; /* their end is to be told */
+    QLIST_HEAD(, A350Telling) telling;
+    QemuCond told_cond;
     A350ClusterCore core[A350_AICPU_CORES_MAX];
     /* A core has stopped by itself (lock held, the core's thread). */
     void (*debug_hook)(void *opaque);
@@ -143,7 +152,11 @@ void a350_cluster_pause(A350Cluster *cl);
 void a350_cluster_resume(A350Cluster *cl);
 void a350_cluster_submit(A350Cluster *cl, const a350_topic_mbox *mbox,
                          uint64_t limit_ns);
-/* Forgets the launch of @sq and @task; ends it if it runs. */
+/*
+ * Forgets the launch of @sq and @task; ends it if it runs. No ops->done of it
+ * is running when this returns and none follows, so no lock may be held that
+ * that takes.
+ */
 void a350_cluster_abort(A350Cluster *cl, uint32_t sq, uint32_t task);
 bool a350_cluster_ready(A350Cluster *cl);
 /* The timer armed by ops->arm_timer went off. */
@@ -160,6 +173,10 @@ void a350_cluster_rearm(A350Cluster *cl);
 /* Ends the running launch by interrupt; @why: enum a350_abort. */
 void a350_cluster_interrupt(A350ClusterCore *cc, uint32_t why);
 bool a350_cluster_assign(A350ClusterCore *cc);
+/* Tells the owner that a launch has ended; drops the lock meanwhile. */
+void a350_cluster_tell(A350Cluster *cl, const a350_topic_mbox *mbox,
+                       uint16_t errcode, uint16_t status,
+                       const a350_exc_record *exc);
 /* Drops the lock while the owner is told. */
 void a350_cluster_set_fw_status(A350Cluster *cl, uint32_t status);
 void a350_cluster_wake(A350ClusterCore *cc);

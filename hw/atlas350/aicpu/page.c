@@ -129,11 +129,11 @@ static void answer_launch(A350ClusterCore *cc, uint32_t cqe)
     cc->abort_line = cc->interrupted = false;
     a350_cluster_update_msip(cc);
     a350_cluster_rearm(cl);
-    qemu_mutex_unlock(&cl->lock);
     if (tell) {
-        cl->ops->done(cl->opaque, &mbox, cqe >> 16, cqe & 0xffff,
-                      have_exc ? &cc->exc : NULL);
+        a350_cluster_tell(cl, &mbox, cqe >> 16, cqe & 0xffff,
+                          have_exc ? &cc->exc : NULL);
     }
+    qemu_mutex_unlock(&cl->lock);
 }
 
 static void log_exc(A350ClusterCore *cc)
