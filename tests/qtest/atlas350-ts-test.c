@@ -233,6 +233,39 @@ static void test_head_write(void)
     t_stop(m);
 }
 
+/* The head counts from the store on, however soon the queue is enabled. */
+static void test_head_write_and_enable(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, RING, 17, false, A350_SQ_F_DISABLED);
+    uint32_t page = A350_REG_RTSQ + q.id * 0x1000;
+    a350_sqe s;
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        a350_sqe_notify_record(&s, i, 10 + i);
+        t_push(&q, &s);
+    }
+    t_ring(&q);
+    /* both stores before the card's thread looks */
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'stop' }");
+    t_wr32(c, page + A350_SQ_HEAD, 2);
+    t_wr32(c, page + A350_SQ_STATUS, 1);
+    g_assert_cmpuint(t_head(&q), ==, 2);
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'cont' }");
+    g_assert_true(t_drain(&q));
+    for (i = 0; i < 4; i++) {
+        g_assert_cmpuint(t_notify(c, 10 + i), ==, i >= 2);
+    }
+    /* and it moves on from there */
+    a350_sqe_notify_record(&s, 9, 20);
+    t_push_ring(&q, &s);
+    g_assert_true(t_drain(&q));
+    g_assert_cmpuint(t_notify(c, 20), ==, 1);
+    t_stop(m);
+}
+
 static void test_pause_resume(void)
 {
     TMachine *m = t_start(1, "", "");
@@ -912,6 +945,8 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/queue/tail-rules", test_tail_rules);
     qtest_add_func("atlas350/queue/access-widths", test_access_widths);
     qtest_add_func("atlas350/queue/head-write", test_head_write);
+    qtest_add_func("atlas350/queue/head-write-and-enable",
+                   test_head_write_and_enable);
     qtest_add_func("atlas350/queue/pause-resume", test_pause_resume);
     qtest_add_func("atlas350/queue/pause-between-copies", test_pause_copies);
     qtest_add_func("atlas350/queue/entry-copied-once", test_toctou);

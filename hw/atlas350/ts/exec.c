@@ -371,15 +371,13 @@ static TsResult poll_entry(A350Sq *sq)
 
 static void apply_head(A350Sq *sq)
 {
-    uint32_t req = qatomic_read(&sq->head_req);
+    /* The queue was disabled at the store; it may be enabled again by now. */
+    uint32_t req = qatomic_xchg(&sq->head_req, A350_ID_NONE);
 
-    if (req != A350_ID_NONE && !qatomic_read(&sq->enabled)) {
-        /* It was checked against the depth of what was here at that time. */
-        if (req < sq->depth) {
-            qatomic_set(&sq->head, req);
-            sq->tail_seen = req;
-        }
-        qatomic_set(&sq->head_req, A350_ID_NONE);
+    /* It was checked against the depth of what was here at that time. */
+    if (req < sq->depth) {
+        qatomic_set(&sq->head, req);
+        sq->tail_seen = req;
     }
 }
 
