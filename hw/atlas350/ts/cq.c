@@ -20,11 +20,7 @@ static void irq_update(A350Ts *ts, unsigned g)
     CqIntGroup *grp = &ts->group[g];
     bool any = grp->l2[0] | grp->l2[1] | grp->l2[2] | grp->l2[3];
 
-    if (!any) {
-        return;
-    }
-    if (grp->mask || grp->status) {
-        ts->irq_merged++;
+    if (!any || grp->mask || grp->status) {
         return;
     }
     grp->status = 1;
@@ -41,6 +37,9 @@ void ts_irq(A350Ts *ts, uint32_t cq)
     }
     QEMU_LOCK_GUARD(&ts->irq_lock);
     ts->group[g].l2[n / 32] |= 1u << (n % 32);
+    if (ts->group[g].mask || ts->group[g].status) {
+        ts->irq_merged++;
+    }
     irq_update(ts, g);
 }
 

@@ -308,7 +308,8 @@ static bool end_ok(A350Sq *sq)
     }
     trace_atlas350_task_end(sq->ts->card->index, sq->id, sq->head, 0, 0);
     move_head(sq, head);
-    if ((sq->sqe.w[0] & A350_SQE_IE) && sq->cq_id != A350_ID_NONE) {
+    if ((sq->sqe.w[0] & (A350_SQE_IE | A350_SQE_WR_CQE)) == A350_SQE_IE &&
+        sq->cq_id != A350_ID_NONE) {
         ts_irq(sq->ts, sq->cq_id);
     }
     return true;
@@ -322,7 +323,9 @@ static bool end_error(A350Sq *sq)
 
     if (go_on) {
         head = (head + MIN(sq->slots, ts_used(sq))) % sq->depth;
-    } else {
+    } else if (!sq->err.stopped) {
+        /* Once: software may enable it while the CQE waits for room. */
+        sq->err.stopped = true;
         qatomic_set(&sq->enabled, false);
     }
     sq->state = SQ_END_ERROR;

@@ -66,6 +66,7 @@ typedef struct TaskError {
     uint8_t ub[4];              /* status0, sub0, status1, sub1 */
     uint64_t address, length;
     uint32_t peer_card, jetty, notify;
+    bool stopped;               /* the queue was disabled for it */
 } TaskError;
 
 /* What one doorbell of a UBDMA entry waits for. */
