@@ -174,6 +174,8 @@ static void a350_vm_state(void *opaque, bool running, RunState state)
 
     if (running && s->vm_stopped) {
         s->vm_stopped = false;
+        /* Interrupts that were raised and not sent when the state was saved. */
+        qemu_bh_schedule(s->msix_bh);
         a350_shell_unquiesce(s);
     } else if (!running && !s->vm_stopped) {
         s->vm_stopped = true;
@@ -583,7 +585,7 @@ static int a350_post_load(void *opaque, int version_id)
 {
     Atlas350State *s = opaque;
 
-    a350_ts_loaded(&s->card);
+    a350_ts_loaded(&s->card, s->status & A350_STATUS_STALLED);
     return a350_log_post_load(s);
 }
 

@@ -201,8 +201,9 @@ static TsResult fetch_ext(A350Sq *sq, uint32_t head, uint32_t used)
         return TS_DONE;
     }
     if (sq->slots > 3) {
+        sq->slots = 1;
         return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, 0, "sqeLength %u is not "
-                        "in 0..2", sq->slots - 1);
+                        "in 0..2", a350_sqe_get_len(&sq->sqe));
     }
     if (sq->slots > used) {
         return ts_error(sq, A350_EK_RING, A350_ERR_SQE, 0, "entry of %u slots, "

@@ -255,6 +255,11 @@ static uint16_t *wait_table(A350Sq *sq)
            &sq->ts->waiter[sq->wait_id];
 }
 
+bool ts_wait_oldest(A350Sq *sq)
+{
+    return *wait_table(sq) == sq->id + 1;
+}
+
 void ts_wait_link(A350Sq *sq)
 {
     uint16_t *table = wait_table(sq);
@@ -303,7 +308,7 @@ void ts_wait_unlink(A350Sq *sq)
 
 TsResult ts_poll_wait(A350Sq *sq)
 {
-    if (!sq->wait_cnt && *wait_table(sq) != sq->id + 1) {
+    if (!sq->wait_cnt && !ts_wait_oldest(sq)) {
         return TS_WAIT;
     }
     if (wait_take(sq)) {

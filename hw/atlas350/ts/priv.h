@@ -117,6 +117,7 @@ struct A350Sq {
     uint32_t wait_id;
     bool wait_cnt;
     A350Sq *next_waiter;
+    uint32_t wait_order;        /* for migration: place in its chain */
 
     /* copy */
     SqCopy copy;
@@ -247,6 +248,8 @@ TsResult ts_wait_for(A350Sq *sq, uint32_t id);
 TsResult ts_poll_wait(A350Sq *sq);
 void ts_wait_link(A350Sq *sq);
 void ts_wait_unlink(A350Sq *sq);
+/* Of a queue in a chain: is it the first? */
+bool ts_wait_oldest(A350Sq *sq);
 void ts_notify_clear(A350Ts *ts, uint32_t id, bool cnt);
 bool ts_notify_reg(A350Ts *ts, uint32_t offset, unsigned size, bool write,
                    uint64_t *val);

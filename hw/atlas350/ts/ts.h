@@ -54,7 +54,10 @@ void a350_ts_cqint_write(A350Card *c, uint32_t offset, uint32_t val);
 /* How entries of types this card has no engine for end. */
 void a350_ts_set_other_sqe(A350Card *c, bool noop);
 
-/* After a migration, when all blocks are loaded: work in flight goes on. */
-void a350_ts_loaded(A350Card *c);
+/*
+ * After a migration, when all blocks are loaded: work in flight goes on.
+ * @stalled: the card had said so (A350_STATUS_STALLED).
+ */
+void a350_ts_loaded(A350Card *c, bool stalled);
 
 #endif /* HW_ATLAS350_TS_H */

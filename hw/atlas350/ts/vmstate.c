@@ -130,6 +130,25 @@ static const VMStateDescription vmstate_sq_copy = {
     },
 };
 
+/* Set with the error, but for the CQE; older streams have none of it. */
+static bool error_stopped_needed(void *opaque)
+{
+    A350Sq *sq = opaque;
+
+    return sq->err.stopped;
+}
+
+static const VMStateDescription vmstate_error_stopped = {
+    .name = "atlas350/sq/error-stopped",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = error_stopped_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(err.stopped, A350Sq),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 /* ---- a queue ---- */
 
 static bool sq_job_needed(void *opaque)
@@ -161,6 +180,24 @@ static const VMStateDescription vmstate_sq_job = {
         VMSTATE_UINT32(job_done, A350Sq),
         VMSTATE_UINT32(job_status, A350Sq),
         VMSTATE_STRUCT_POINTER(job, A350Sq, vmstate_a350_move, A350Move),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
+static bool sq_waiter_needed(void *opaque)
+{
+    A350Sq *sq = opaque;
+
+    return sq->state == SQ_NOTIFY;
+}
+
+static const VMStateDescription vmstate_sq_waiter = {
+    .name = "atlas350/sq/waiter",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = sq_waiter_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(wait_order, A350Sq),
         VMSTATE_END_OF_LIST()
     },
 };
@@ -231,6 +268,8 @@ static int sq_pre_load(void *opaque)
     A350Sq *sq = opaque;
 
     sq->job_busy = false;
+    sq->wait_order = 0;
+    sq->err.stopped = false;
     return 0;
 }
 
@@ -275,6 +314,8 @@ static const VMStateDescription vmstate_sq = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_sq_job,
+        &vmstate_sq_waiter,
+        &vmstate_error_stopped,
         NULL
     },
 };
@@ -329,6 +370,23 @@ static bool cq_load(A350Ts *ts, uint32_t id)
 
 /* ---- the scheduler ---- */
 
+/* The waiters of each notify, from the oldest on. */
+static void ts_save_waiters(A350Ts *ts)
+{
+    uint32_t i, order;
+    A350Sq *w;
+
+    for (i = 0; i < ts->top; i++) {
+        w = &ts->sq[i];
+        if (w->state != SQ_NOTIFY || !ts_wait_oldest(w)) {
+            continue;
+        }
+        for (order = 0; w; w = w->next_waiter) {
+            w->wait_order = order++;
+        }
+    }
+}
+
 static int ts_pre_save(void *opaque)
 {
     A350Ts *ts = opaque;
@@ -336,6 +394,7 @@ static int ts_pre_save(void *opaque)
     gpointer label;
     int n = 0;
 
+    ts_save_waiters(ts);
     g_free(ts->saved_label);
     ts->num_saved = g_hash_table_size(ts->labels);
     ts->saved_label = g_new0(a350_notify_label, ts->num_saved);
@@ -372,7 +431,10 @@ static gint by_since(gconstpointer a, gconstpointer b)
 {
     const A350Sq *x = *(A350Sq * const *)a, *y = *(A350Sq * const *)b;
 
-    return x->since < y->since ? -1 : x->since > y->since;
+    if (x->since != y->since) {
+        return x->since < y->since ? -1 : 1;
+    }
+    return x->wait_order < y->wait_order ? -1 : x->wait_order > y->wait_order;
 }
 
 /* Chains of waiters, in the order in which they came. */
@@ -436,6 +498,14 @@ static int ts_post_load(void *opaque, int version_id)
     return 0;
 }
 
+/* Before that many are allocated. */
+static bool ts_saved_count_ok(void *opaque, int version_id)
+{
+    A350Ts *ts = opaque;
+
+    return ts->num_saved >= 0 && ts->num_saved <= (int32_t)ts->num_notify;
+}
+
 static const VMStateDescription vmstate_ts_body = {
     .name = "atlas350/ts/body",
     .version_id = 1,
@@ -459,6 +529,7 @@ static const VMStateDescription vmstate_ts_body = {
         VMSTATE_STRUCT(first, A350Ts, 1, vmstate_first_error,
                        a350_first_error),
         VMSTATE_INT32(num_saved, A350Ts),
+        VMSTATE_VALIDATE("number of labels", ts_saved_count_ok),
         VMSTATE_STRUCT_VARRAY_ALLOC(saved_label, A350Ts, num_saved, 1,
                                     vmstate_notify_label, a350_notify_label),
         VMSTATE_END_OF_LIST()
@@ -475,11 +546,12 @@ const VMStateDescription vmstate_a350_ts = {
     },
 };
 
-void a350_ts_loaded(A350Card *c)
+void a350_ts_loaded(A350Card *c, bool stalled)
 {
     A350Ts *ts = c->ts;
     uint32_t i;
 
+    ts->stall_said = stalled;
     for (i = 0; i < ts->top; i++) {
         if (ts->sq[i].state == SQ_COPY) {
             ts_copy_resume(&ts->sq[i]);

@@ -246,6 +246,35 @@ bool a350_seg_restore(A350Ub *ub, const A350Segment *saved)
     return true;
 }
 
+uint8_t *a350_seg_get_gens(A350Ub *ub, uint32_t *num)
+{
+    uint8_t *gens;
+    uint32_t i, n = A350_SEGMENT_MAX;
+
+    while (n && !ub->seg[n - 1].token_id) {
+        n--;
+    }
+    gens = g_new(uint8_t, n);
+    for (i = 0; i < n; i++) {
+        gens[i] = ub->seg[i].token_id >> A350_SEGMENT_INDEX_BITS;
+    }
+    *num = n;
+    return gens;
+}
+
+void a350_seg_set_gens(A350Ub *ub, const uint8_t *gens, uint32_t num,
+                       uint32_t hint)
+{
+    uint32_t i;
+
+    for (i = 0; i < num; i++) {
+        if (!ub->seg[i].valid && gens[i] < SEG_GENERATIONS) {
+            ub->seg[i].token_id = (uint32_t)gens[i] << A350_SEGMENT_INDEX_BITS;
+        }
+    }
+    ub->seg_hint = hint % A350_SEGMENT_MAX;
+}
+
 void a350_seg_init(A350Ub *ub)
 {
     qemu_mutex_init(&ub->seg_lock);

@@ -110,6 +110,8 @@ struct A350Ub {
     /* For migration only. */
     int32_t num_saved;
     A350Segment *saved;
+    uint32_t num_gens, saved_hint;
+    uint8_t *gens;               /* by index: the last generation */
 };
 
 /* Why a request was refused; reason is static text. */
@@ -135,6 +137,11 @@ int32_t a350_seg_pin(A350Ub *ub, uint32_t token_id,
 void a350_seg_unpin(A350Ub *ub, int32_t index);
 /* Puts @s back after a migration; false if it is not a legal segment. */
 bool a350_seg_restore(A350Ub *ub, const A350Segment *s);
+/* The last generations used of all indices, for a350_seg_set_gens. */
+uint8_t *a350_seg_get_gens(A350Ub *ub, uint32_t *num);
+/* After the segments: tokens of those that are gone open no later ones. */
+void a350_seg_set_gens(A350Ub *ub, const uint8_t *gens, uint32_t num,
+                       uint32_t hint);
 
 /* wqe.c */
 /*

@@ -124,6 +124,8 @@ static int ub_pre_load(void *opaque)
     a350_ub_reset(ub->card);
     ub->saved = NULL;
     ub->num_saved = 0;
+    ub->gens = NULL;
+    ub->num_gens = 0;
     return 0;
 }
 
@@ -174,6 +176,10 @@ static int ub_post_load(void *opaque, int version_id)
         ok = a350_seg_restore(ub, &ub->saved[i]);
     }
     g_clear_pointer(&ub->saved, g_free);
+    if (ub->gens) {
+        a350_seg_set_gens(ub, ub->gens, ub->num_gens, ub->saved_hint);
+        g_clear_pointer(&ub->gens, g_free);
+    }
     if (!ok) {
         a350_ub_reset(ub->card);
         error_report("atlas350: the saved jetties and segments of card %u are "
@@ -190,6 +196,61 @@ static bool ub_saved_count_ok(void *opaque, int version_id)
 
     return ub->num_saved >= 0 && ub->num_saved <= (int32_t)A350_SEGMENT_MAX;
 }
+
+/* ---- generations of indices that were used ---- */
+
+static bool gens_needed(void *opaque)
+{
+    A350Ub *ub = opaque;
+    uint32_t i;
+
+    for (i = 0; i < A350_SEGMENT_MAX; i++) {
+        if (ub->seg[i].token_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int gens_pre_save(void *opaque)
+{
+    A350Ub *ub = opaque;
+
+    ub->gens = a350_seg_get_gens(ub, &ub->num_gens);
+    ub->saved_hint = ub->seg_hint;
+    return 0;
+}
+
+static int gens_post_save(void *opaque)
+{
+    A350Ub *ub = opaque;
+
+    g_clear_pointer(&ub->gens, g_free);
+    return 0;
+}
+
+static bool gens_count_ok(void *opaque, int version_id)
+{
+    A350Ub *ub = opaque;
+
+    return ub->num_gens <= A350_SEGMENT_MAX;
+}
+
+static const VMStateDescription vmstate_gens = {
+    .name = "atlas350/ub/state/generations",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = gens_needed,
+    .pre_save = gens_pre_save,
+    .post_save = gens_post_save,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(saved_hint, A350Ub),
+        VMSTATE_UINT32(num_gens, A350Ub),
+        VMSTATE_VALIDATE("number of generations", gens_count_ok),
+        VMSTATE_VBUFFER_ALLOC_UINT32(gens, A350Ub, 1, NULL, num_gens),
+        VMSTATE_END_OF_LIST()
+    }
+};
 
 static const VMStateDescription vmstate_ub = {
     .name = "atlas350/ub/state",
@@ -209,6 +270,10 @@ static const VMStateDescription vmstate_ub = {
         VMSTATE_UINT32(inject_count, A350Ub),
         VMSTATE_UINT8(inject_status, A350Ub),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_gens,
+        NULL
     }
 };
 
