@@ -231,6 +231,9 @@ void a350_ts_resume(A350Card *c);
 
 /* ---- AICPU (aicpu/) ---- */
 
+/* Launches (blocks) of one entry that wait or run at a time. */
+#define A350_LAUNCH_WINDOW  64u
+
 /*
  * @firmware: path, "" for none. Reads and checks the file; a wrong one is an
  * error of one line that names the file and what is wrong with it. Cores

@@ -518,6 +518,44 @@ static void test_snapshot(void)
     t_stop(k.m);
 }
 
+/*
+ * More launches wait than there are queues: an entry of many blocks hands over
+ * a number of them at a time. None is lost in a snapshot.
+ */
+static void test_snapshot_queue(void)
+{
+    enum { QUEUES = 40, BLOCKS = 64 };
+    const char *more = ",aicpu-cores=1";
+    TQueue q[QUEUES];
+    Kernels k;
+    a350_sqe s;
+    int i;
+
+    set_up(&k, more);
+    start(&k, "spin", &(Args){ 0 });
+    g_assert_true(T_WAIT(ARG(&k, progress) > 0));
+    t_hbm_write(k.c, ARGS2, &(Args){ 0 }, sizeof(Args));
+    for (i = 0; i < QUEUES; i++) {
+        q[i] = t_queue(k.c, 0x200000 + i * 0x1000, 17, false, 0);
+        launch_sqe(&k, &s, k.path, "count", ARGS2, A350_CREDIT_NEVER);
+        s.w[0] = (s.w[0] & 0xffff) | BLOCKS << A350_SQE_BLOCK_DIM_SHIFT;
+        t_push_ring(&q[i], &s);
+        g_assert_true(t_stays(&q[i], 0));
+    }
+    stop(&k);
+    through_file(&k, more);
+    cont(&k);
+    set_stop(&k);
+    g_assert_true(t_drain(&k.q));
+    for (i = 0; i < QUEUES; i++) {
+        q[i].c = k.c;
+        g_assert_true(t_drain(&q[i]));
+    }
+    g_assert_cmpuint(qtest_readq(k.c->qts, k.c->hbm + ARGS2), ==,
+                     QUEUES * BLOCKS);
+    t_stop(k.m);
+}
+
 /* A stopped machine's cores stand still. */
 static void test_stop_cont(void)
 {
@@ -583,6 +621,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/aicpu/thousand", test_thousand);
     qtest_add_func("atlas350/aicpu/no-start", test_no_start);
     qtest_add_func("atlas350/aicpu/snapshot", test_snapshot);
+    qtest_add_func("atlas350/aicpu/snapshot-queue", test_snapshot_queue);
     qtest_add_func("atlas350/aicpu/stop-cont", test_stop_cont);
     qtest_add_func("atlas350/aicpu/unplug-running", test_unplug_running);
     return g_test_run();

@@ -27,8 +27,8 @@ typedef struct A350SavedCore {
     uint8_t kernel[64], line[512];
 } A350SavedCore;
 
-/* Each queue of the card has at most one launch waiting. */
-#define A350_SAVED_LAUNCHES 2048
+/* Each queue of the card has at most this many launches waiting. */
+#define A350_SAVED_LAUNCHES (A350_SQ_MAX * A350_LAUNCH_WINDOW)
 
 struct A350Aicpu {
     A350Card *card;
@@ -40,8 +40,9 @@ struct A350Aicpu {
 
     /* Migration only. */
     A350SavedCore saved[A350_AICPU_CORES_MAX];
-    A350SavedLaunch queue[A350_SAVED_LAUNCHES];
-    uint32_t num_saved, queued, fw_status;
+    A350SavedLaunch *queue;
+    int32_t queued;
+    uint32_t num_saved, fw_status;
     uint8_t fw_error[256], fw_version[64];
     uint64_t rom_size, r_debug;
     uint8_t *sram;

@@ -97,11 +97,10 @@ static int aicpu_pre_save(void *opaque)
         save_core(&a->saved[i], &cl->core[i]);
     }
     a->queued = 0;
+    a->queue = g_new(A350SavedLaunch, cl->queued);
     QTAILQ_FOREACH(l, &cl->queue, next) {
-        if (a->queued < A350_SAVED_LAUNCHES) {
-            memcpy(a->queue[a->queued].mbox, &l->mbox, sizeof(l->mbox));
-            a->queue[a->queued++].limit_ns = l->limit_ns;
-        }
+        memcpy(a->queue[a->queued].mbox, &l->mbox, sizeof(l->mbox));
+        a->queue[a->queued++].limit_ns = l->limit_ns;
     }
     a->fw_status = cl->fw_status;
     memcpy(a->fw_error, cl->fw_error, sizeof(a->fw_error));
@@ -112,10 +111,19 @@ static int aicpu_pre_save(void *opaque)
     return 0;
 }
 
+static int aicpu_post_save(void *opaque)
+{
+    A350Aicpu *a = opaque;
+
+    g_clear_pointer(&a->queue, g_free);
+    return 0;
+}
+
 static int aicpu_pre_load(void *opaque)
 {
     A350Aicpu *a = opaque;
 
+    a->queue = NULL;
     a->sram = a->cl->sram;
     return 0;
 }
@@ -141,7 +149,8 @@ static int aicpu_post_load(void *opaque, int version_id)
 {
     A350Aicpu *a = opaque;
     A350Cluster *cl = a->cl;
-    unsigned i;
+    g_autofree A350SavedLaunch *queue = g_steal_pointer(&a->queue);
+    int i;
 
     if (!check_fw(a) || a->num_saved != cl->num_cores) {
         return -EINVAL;
@@ -158,8 +167,8 @@ static int aicpu_post_load(void *opaque, int version_id)
     for (i = 0; i < a->queued; i++) {
         a350_topic_mbox m;
 
-        memcpy(&m, a->queue[i].mbox, sizeof(m));
-        a350_cluster_submit(cl, &m, a->queue[i].limit_ns);
+        memcpy(&m, queue[i].mbox, sizeof(m));
+        a350_cluster_submit(cl, &m, queue[i].limit_ns);
     }
     cl->fw_status = a->fw_status;
     cl->r_debug = a->r_debug;
@@ -173,7 +182,7 @@ static bool queue_fits(void *opaque, int version_id)
 {
     A350Aicpu *a = opaque;
 
-    return a->queued <= A350_SAVED_LAUNCHES;
+    return a->queued >= 0 && a->queued <= (int32_t)A350_SAVED_LAUNCHES;
 }
 
 static const VMStateDescription vmstate_launch = {
@@ -243,6 +252,7 @@ static const VMStateDescription vmstate_cluster = {
     .version_id = 1,
     .minimum_version_id = 1,
     .pre_save = aicpu_pre_save,
+    .post_save = aicpu_post_save,
     .pre_load = aicpu_pre_load,
     .post_load = aicpu_post_load,
     .fields = (const VMStateField[]) {
@@ -251,10 +261,10 @@ static const VMStateDescription vmstate_cluster = {
         VMSTATE_UINT32(num_saved, A350Aicpu),
         VMSTATE_STRUCT_ARRAY(saved, A350Aicpu, A350_AICPU_CORES_MAX, 1,
                              vmstate_core, A350SavedCore),
-        VMSTATE_UINT32(queued, A350Aicpu),
+        VMSTATE_INT32(queued, A350Aicpu),
         VMSTATE_VALIDATE("AICPU launches fit", queue_fits),
-        VMSTATE_STRUCT_VARRAY_UINT32(queue, A350Aicpu, queued, 1,
-                                     vmstate_launch, A350SavedLaunch),
+        VMSTATE_STRUCT_VARRAY_ALLOC(queue, A350Aicpu, queued, 1,
+                                    vmstate_launch, A350SavedLaunch),
         VMSTATE_UINT32(fw_status, A350Aicpu),
         VMSTATE_BUFFER(fw_error, A350Aicpu),
         VMSTATE_UINT64(r_debug, A350Aicpu),

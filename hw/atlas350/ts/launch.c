@@ -217,7 +217,7 @@ TsResult ts_poll_aicpu(A350Sq *sq)
     }
     /* After an error no more blocks are started; the running ones end. */
     while (!code && sq->next_block < sq->blocks &&
-           sq->next_block - done < TS_AICPU_WINDOW) {
+           sq->next_block - done < A350_LAUNCH_WINDOW) {
         aicpu_submit(sq, sq->next_block++);
     }
     if (done < sq->next_block) {

@@ -33,7 +33,6 @@
 #define TS_SQ_BUDGET    32          /* entries of a queue in one turn */
 #define TS_COPY_BUDGET  4           /* of these, on a worker of the mover */
 #define TS_BLOCK_BUDGET 64          /* strided blocks in one turn */
-#define TS_AICPU_WINDOW 64u         /* launches of one entry at a time */
 #define TS_TEXT         A350_ADMIN_MSG_SIZE
 
 typedef struct A350Sq A350Sq;
