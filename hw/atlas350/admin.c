@@ -101,7 +101,7 @@ static uint32_t admin_identify(A350Card *c, a350_admin_slot *slot)
         .num_notify = c->num_notify,
         .num_cnt_notify = c->num_cnt_notify,
         .num_jetty = A350_JETTY_MAX,
-        .num_segment = A350_TOKEN_ID_MASK,
+        .num_segment = A350_SEGMENT_MAX,
         .aicpu_cores = c->num_cores,
         .fabric_cards = a350_fabric_count(c->fabric),
         .mainboard_id = a350_mainboard_id(c),

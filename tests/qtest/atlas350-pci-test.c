@@ -157,6 +157,8 @@ static void test_identify(void)
     g_assert_cmphex(u.r.hbm_size, ==, T_HBM_SIZE);
     g_assert_cmpuint(u.r.num_sq, ==, 256);
     g_assert_cmpuint(u.r.num_notify, ==, 65536);
+    g_assert_cmpuint(u.r.num_jetty, ==, 65536);
+    g_assert_cmpuint(u.r.num_segment, ==, 65536);
     g_assert_cmpuint(u.r.aicpu_cores, ==, 7);
     g_assert_cmpuint(u.r.fabric_cards, ==, 2);
     g_assert_cmphex(u.r.mainboard_id, ==, 0x6a);

@@ -117,7 +117,7 @@ static uint32_t owner_of_queue(A350Sq *sq)
 }
 
 /* Does this entry record notify @id of its own card? */
-static bool records(A350Ts *ts, const a350_sqe *s, uint32_t id, bool cnt)
+static bool records(A350Sq *sq, const a350_sqe *s, uint32_t id, bool cnt)
 {
     uint64_t addr;
 
@@ -126,8 +126,8 @@ static bool records(A350Ts *ts, const a350_sqe *s, uint32_t id, bool cnt)
                !!(s->w[2] & A350_NOTIFY_CNT) == cnt;
     }
     if (a350_sqe_get_type(s) == A350_SQE_WRITE_VALUE && !cnt) {
-        addr = (uint64_t)(s->w[5] & 0x1ffff) << 32 | s->w[4];
-        return addr == a350_notify_addr(ts->card->dev_base, id);
+        addr = ts_addr(sq, s->w[4], s->w[5] & 0x1ffff, 49);
+        return addr == a350_notify_addr(sq->ts->card->dev_base, id);
     }
     return false;
 }
@@ -147,7 +147,7 @@ static A350Sq *find_recorder(A350Ts *ts, A350Sq *who)
         for (k = 0; k < ts_used(sq) && seen < SCAN_MAX; k++, seen++) {
             at = (sq->head + k) % sq->depth;
             memcpy(&s, sq->ring + at * A350_SQE_SIZE, sizeof(s));
-            if (records(ts, &s, who->wait_id, who->wait_cnt)) {
+            if (records(sq, &s, who->wait_id, who->wait_cnt)) {
                 return sq;
             }
         }
