@@ -248,8 +248,12 @@ int64_t sys_close(uint64_t fd)
     return 0;
 }
 
+#define CALL_MAX    (64 * 1024)  /* one call may not hold the lock for ever; */
+#define RANDOM_MAX  4096         /* random bytes take longer than others */
+
 static int64_t read_random(uint64_t buf, uint64_t len)
 {
+    len = len > RANDOM_MAX ? RANDOM_MAX : len;
     for (uint64_t i = 0; i < len; i += 8) {
         uint64_t v = am_read(A350_AM_RANDOM);
 
@@ -268,9 +272,8 @@ int64_t sys_pread(uint64_t fd, uint64_t buf, uint64_t len, uint64_t pos)
     if (!user_range(buf, len)) {
         return -EFAULT;
     }
-    /* One call may not hold the lock for ever. */
-    if (d->kind != FD_FILE && len > 1 << 20) {
-        len = 1 << 20;
+    if (d->kind != FD_FILE && len > CALL_MAX) {
+        len = CALL_MAX;
     }
     switch (d->kind) {
     case FD_ZERO:
@@ -407,8 +410,7 @@ int64_t sys_write(struct thread *t, uint64_t fd, uint64_t buf, uint64_t len)
         return -EROFS;
     }
     if (d->kind == FD_CONSOLE) {
-        /* One call may not hold the lock for ever. */
-        len = len > 65536 ? 65536 : len;
+        len = len > CALL_MAX ? CALL_MAX : len;
         line_put(t, (const char *)buf, len);
     }
     return (int64_t)len;
@@ -421,7 +423,7 @@ int64_t sys_writev(struct thread *t, uint64_t fd, uint64_t iov, uint64_t n)
     if (n > 1024) {
         return -EINVAL;
     }
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && total < CALL_MAX; i++) {
         uint64_t v[2];
         int64_t r;
 

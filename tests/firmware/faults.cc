@@ -11,7 +11,9 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <vector>
 
@@ -218,6 +220,36 @@ extern "C" unsigned use_name(void *)
 
     name += "x";
     return ok ? 0 : 1;
+}
+
+// Writes as much with one call as it can, again and again.
+extern "C" unsigned flood(void *)
+{
+    static char text[1 << 16];
+    static iovec v[1024];
+
+    memset(text, 'x', sizeof(text));
+    for (size_t i = 99; i < sizeof(text); i += 100) {
+        text[i] = '\n';
+    }
+    for (iovec &e : v) {
+        e.iov_base = text;
+        e.iov_len = sizeof(text);
+    }
+    for (;;) {
+        sink = static_cast<int>(writev(1, v, 1024));
+    }
+}
+
+// A call that others have to wait for takes little at a time.
+extern "C" unsigned much_random(void *)
+{
+    std::vector<char> buf(1 << 20);
+    int fd = open("/dev/urandom", O_RDONLY);
+    ssize_t n = read(fd, buf.data(), buf.size());
+
+    close(fd);
+    return n > 0 && n <= 4096 ? 0 : 1;
 }
 
 // Every system call with arguments that make no sense.
