@@ -477,7 +477,7 @@ static bool a350_blocks_init(Atlas350State *s, Error **errp)
 
 static void a350_leave_fabric(Atlas350State *s)
 {
-    /* Requests of this card's own are taken back through the fabric. */
+    /* All work is taken back while those who do it are all there. */
     a350_reset_blocks(s);
     a350_fabric_leave(&s->card);
 }
@@ -555,6 +555,7 @@ static void a350_realize(PCIDevice *pci, Error **errp)
     if (qemu_uuid_is_null(&s->uuid)) {
         a350_uuid_default(s);
     }
+    a350_fabric_publish(c);
     if (!runstate_is_running()) {
         s->vm_stopped = true;
         a350_shell_quiesce(s);

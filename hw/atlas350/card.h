@@ -271,10 +271,12 @@ bool a350_aicpu_ready(A350Card *c);
 
 /*
  * Joins the fabric @obj, or the default one of this process if NULL: sets
- * fabric, index, dev_base and eid of the card. And leaves it: no other card
- * finds this one when it returns, nor is any working on its memory.
+ * fabric, index, dev_base and eid of the card. Others find it from _publish on,
+ * when all its blocks are there. And leaves it: no other card finds this one
+ * when it returns, nor is any working on its memory.
  */
 bool a350_fabric_join(A350Card *c, Object *obj, Error **errp);
+void a350_fabric_publish(A350Card *c);
 void a350_fabric_leave(A350Card *c);
 
 /*

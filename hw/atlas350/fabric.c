@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Cards join a fabric when they are realized and leave it when they are
- * unrealized; both happen with the big lock. Users of a card on other threads
- * hold its slot (fabric.h), and leaving waits for them.
+ * Cards join a fabric when they are realized, are found by others when that is
+ * done, and leave when they are unrealized; all with the big lock. Users of a
+ * card on other threads hold its slot (fabric.h), and leaving waits for them.
  */
 #include "qemu/osdep.h"
 #include "block/aio.h"
@@ -61,7 +61,7 @@ static bool fabric_choose_index(A350Fabric *f, uint32_t *index, Error **errp)
 
     if (*index == A350_ID_ANY) {
         for (i = 0; i < f->max_cards; i++) {
-            if (!f->slot[i].card) {
+            if (!f->slot[i].taken) {
                 *index = i;
                 return true;
             }
@@ -76,7 +76,7 @@ static bool fabric_choose_index(A350Fabric *f, uint32_t *index, Error **errp)
                    f->max_cards - 1);
         return false;
     }
-    if (f->slot[*index].card) {
+    if (f->slot[*index].taken) {
         error_setg(errp, "card index %u is taken in fabric '%s'", *index,
                    fabric_name(f));
         return false;
@@ -106,9 +106,14 @@ bool a350_fabric_join(A350Card *c, Object *obj, Error **errp)
     c->dev_base = A350_DEV_BASE(index);
     a350_eid_make(c->eid, f->id, index);
     f->count++;
-    /* All of the card is there before others find it. */
-    qatomic_store_release(&f->slot[index].card, c);
+    f->slot[index].taken = true;
     return true;
+}
+
+void a350_fabric_publish(A350Card *c)
+{
+    /* All of the card is there before others find it. */
+    qatomic_store_release(&c->fabric->slot[c->index].card, c);
 }
 
 void a350_fabric_leave(A350Card *c)
@@ -128,6 +133,7 @@ void a350_fabric_leave(A350Card *c)
     }
     a350_fabric_drop_inbound(c);
     c->fabric = NULL;
+    s->taken = false;
     f->count--;
     object_unref(OBJECT(f));
     fabric_default_put(f);

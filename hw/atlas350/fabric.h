@@ -70,8 +70,9 @@ typedef struct A350FabricOps {
 
 /* One place for a card; a cache line each, for cards count their users. */
 typedef struct A350FabricSlot {
-    A350Card *card;
-    unsigned users;
+    A350Card *card;              /* atomic: as others find it */
+    unsigned users;              /* atomic */
+    bool taken;                  /* big lock */
 } QEMU_ALIGNED(64) A350FabricSlot;
 
 struct A350Fabric {

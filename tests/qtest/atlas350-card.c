@@ -133,6 +133,51 @@ gint64 t_patience(void)
     return 10 * G_USEC_PER_SEC * (n ? MAX(atoi(n), 1) : 1);
 }
 
+/* ---- cards that come and go ---- */
+
+void t_slot_power(QPCIDevice *port, bool on)
+{
+    uint8_t cap = qpci_find_capability(port, PCI_CAP_ID_EXP, 0);
+
+    qpci_config_writew(port, cap + PCI_EXP_SLTCTL, on ?
+                       PCI_EXP_SLTCTL_PWR_IND_ON : PCI_EXP_SLTCTL_PCC |
+                       PCI_EXP_SLTCTL_PWR_IND_OFF);
+}
+
+/* Bus 1 behind the port, and all that the card's BARs may take. */
+static void open_bridge(QPCIDevice *port)
+{
+    const uint64_t first = BAR_BASE, last = BAR_BASE + BAR_STRIDE - 1;
+
+    qpci_config_writel(port, PCI_PRIMARY_BUS, 1 << 8 | 1 << 16);
+    qpci_config_writew(port, PCI_PREF_MEMORY_BASE, (uint16_t)(first >> 16));
+    qpci_config_writew(port, PCI_PREF_MEMORY_LIMIT, (uint16_t)(last >> 16));
+    qpci_config_writel(port, PCI_PREF_BASE_UPPER32, first >> 32);
+    qpci_config_writel(port, PCI_PREF_LIMIT_UPPER32, last >> 32);
+    qpci_config_writew(port, PCI_COMMAND,
+                       PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+void t_plug(TMachine *m, QPCIDevice *port, const char *bus,
+            const char *firmware, int cores)
+{
+    qtest_qmp_device_add(m->qts, "atlas350", "hot", "{ 'bus': %s, "
+                         "'hbm-size': 268435456, 'firmware': %s, "
+                         "'aicpu-cores': %d }", bus, firmware, cores);
+    t_slot_power(port, true);
+    open_bridge(port);
+    card_open(m, 0, 1 << 8, true);
+    m->n = 1;
+}
+
+void t_unplug(TMachine *m, QPCIDevice *port)
+{
+    t_slot_power(port, false);
+    qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
+    g_free(m->card[0].pci);
+    m->n = 0;
+}
+
 /* ---- registers and memory ---- */
 
 uint32_t t_rd32(TCard *c, uint32_t offset)

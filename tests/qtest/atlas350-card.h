@@ -68,6 +68,16 @@ void t_hot_close(TMachine *m, unsigned i);
 /* Places BARs and switches memory and bus mastering on; t_start did it. */
 void t_enable(TCard *c);
 
+/* A slot's power: off, its card goes (wait for DEVICE_DELETED). */
+void t_slot_power(QPCIDevice *port, bool on);
+/*
+ * Adds a card behind the root port @port of id @bus and opens it as m->card[0]
+ * of a machine without cards, and pulls it out again.
+ */
+void t_plug(TMachine *m, QPCIDevice *port, const char *bus,
+            const char *firmware, int cores);
+void t_unplug(TMachine *m, QPCIDevice *port);
+
 uint32_t t_rd32(TCard *c, uint32_t offset);
 void t_wr32(TCard *c, uint32_t offset, uint32_t val);
 uint64_t t_rd64(TCard *c, uint32_t offset);

@@ -677,16 +677,6 @@ static void test_followers(void)
 
 /* ---- a peer that is pulled out ---- */
 
-/* Power off, power indicator off: the slot lets its card go. */
-static void slot_power(QPCIDevice *port, bool on)
-{
-    uint8_t cap = qpci_find_capability(port, PCI_CAP_ID_EXP, 0);
-
-    qpci_config_writew(port, cap + PCI_EXP_SLTCTL, on ?
-                       PCI_EXP_SLTCTL_PWR_IND_ON : PCI_EXP_SLTCTL_PCC |
-                       PCI_EXP_SLTCTL_PWR_IND_OFF);
-}
-
 /* Copies to and from a card that goes away meanwhile end with an error. */
 static void test_peer_unplugged(void)
 {
@@ -705,7 +695,7 @@ static void test_peer_unplugged(void)
     for (i = 0; i < 6; i++) {
         qtest_qmp_device_add(m->qts, "atlas350", "hot", "{'bus': 'rp0', "
                              "'hbm-size': 268435456 }");
-        slot_power(port, true);
+        t_slot_power(port, true);
         /* while it is there, bytes go there and back */
         t_hbm_pattern(c, AREA, i, 1000);
         a350_sqe_sdma(&s, 1, 0, peer, own, 1000);
@@ -721,7 +711,7 @@ static void test_peer_unplugged(void)
         }
         t_ring(&q);
         g_usleep(700 * i);
-        slot_power(port, false);
+        t_slot_power(port, false);
         qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
         if (!t_drain(&q)) {
             g_assert_true(t_cqe(&q, &e));
@@ -731,6 +721,144 @@ static void test_peer_unplugged(void)
         again(&q);
         a350_sqe_sdma(&s, 1, 0, peer, own, 64);
         refused(&q, &s, 1, A350_ERR_BUS, A350_SDMA_ST_ADDR);
+    }
+    g_free(port);
+    t_stop(m);
+}
+
+/* Many waiters of one notify, none of which will ever be served. */
+static void at_work_waiting(TCard *c)
+{
+    a350_sqe s;
+    TQueue q;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        q = t_queue(c, i * 0x10000, 17, false, 0);
+        a350_sqe_notify_wait(&s, i, 5, 0);
+        t_push_ring(&q, &s);
+        a350_sqe_init(&s, A350_SQE_NOTIFY_WAIT, i, A350_CREDIT_NEVER);
+        s.w[2] = 6 | A350_NOTIFY_CNT;
+        s.w[4] = 1;
+        s.w[5] = A350_NOTIFY_WAIT_EQUAL;
+        q = t_queue(c, 0x80000 + i * 0x10000, 17, false, 0);
+        t_push_ring(&q, &s);
+        g_assert_true(t_stays(&q, 0));
+    }
+}
+
+static void at_work_copying(TCard *c)
+{
+    a350_sqe s;
+    TQueue q;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        q = t_queue(c, i * 0x10000, 17, true, 0);
+        a350_sqe_sdma(&s, i, 0, c->dev + AREA + 0x4000000, c->dev + AREA,
+                      0x4000000);
+        t_push(&q, &s);
+        t_push_ring(&q, &s);
+    }
+}
+
+/* Work requests to itself, of which the mover has the first. */
+static void at_work_sending(TCard *c)
+{
+    TQueue q = t_queue(c, 0, 17, true, 0);
+    uint32_t token = ub_segment(c, c->dev, T_HBM_SIZE, ALL, VALUE);
+    uint32_t jetty = ub_jetty(c, 0x100000, 64, 0, 0);
+    a350_ub_remote r = { .token_id = token, .token_value = VALUE };
+    a350_wqe w;
+    a350_sqe s;
+    int i;
+
+    a350_eid_make(r.eid, 0, 0);
+    for (i = 0; i < 3; i++) {
+        a350_wqe_rw(&w, A350_UB_WRITE, A350_WQE_CQE, &r,
+                    c->dev + AREA + 0x4000000, 0, c->dev + AREA, 0x4000000,
+                    token);
+        t_hbm_write(c, 0x100000 + i * 64, &w, 64);
+    }
+    a350_sqe_ubdma_db(&s, 1, jetty, 3);
+    t_push_ring(&q, &s);
+}
+
+typedef struct AtWork {
+    const char *name;
+    void (*begin)(TCard *c);
+} AtWork;
+
+static const AtWork at_work[] = {
+    { "waiting", at_work_waiting },
+    { "copying", at_work_copying },
+    { "sending", at_work_sending },
+};
+
+/* A card is pulled out in the middle of its own work; the next one works. */
+static void test_unplugged_at_work(gconstpointer opaque)
+{
+    const AtWork *work = opaque;
+    TMachine *m = t_start(0, "", "-global ICH9-LPC.acpi-pci-hotplug-with-"
+                          "bridge-support=off "
+                          "-device pcie-root-port,id=rp0,addr=8");
+    QPCIDevice *port = qpci_device_find(m->bus, QPCI_DEVFN(8, 0));
+    a350_sqe s;
+    TQueue q;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        t_plug(m, port, "rp0", "", 1);
+        q = t_queue(&m->card[0], 0x200000, 17, false, 0);
+        a350_sqe_notify_record(&s, 1, 9);
+        t_push_ring(&q, &s);
+        g_assert_true(t_drain(&q));
+        work->begin(&m->card[0]);
+        t_unplug(m, port);
+    }
+    g_free(port);
+    t_stop(m);
+}
+
+/*
+ * Records for a card that comes while they are made: until it is there whole
+ * they find nobody.
+ */
+static void test_peer_plugged(void)
+{
+    enum { QUEUES = 32, DEPTH = 2049, ENTRIES = 2000 };
+    TMachine *m = t_start(1, ",num-notify=1024", "-global ICH9-LPC.acpi-pci-"
+                          "hotplug-with-bridge-support=off "
+                          "-device pcie-root-port,id=rp0,addr=8");
+    TCard *c = &m->card[0];
+    QPCIDevice *port = qpci_device_find(m->bus, QPCI_DEVFN(8, 0));
+    g_autofree a350_sqe *s = g_new(a350_sqe, DEPTH);
+    TQueue q[QUEUES];
+    uint32_t one = 1;
+    int i, k, round;
+
+    for (k = 0; k < DEPTH; k++) {
+        a350_sqe_write_value(&s[k], k, a350_notify_addr(A350_DEV_BASE(1),
+                                                        k % 1024), 2, &one, 0);
+    }
+    for (i = 0; i < QUEUES; i++) {
+        q[i] = t_queue(c, AREA + i * 0x100000, DEPTH, false,
+                       A350_SQ_F_CONTINUE);
+        t_hbm_write(c, q[i].ring, s, DEPTH * sizeof(*s));
+    }
+    for (round = 0; round < 6; round++) {
+        for (i = 0; i < QUEUES; i++) {
+            q[i].tail = (q[i].tail + ENTRIES) % DEPTH;
+            t_ring(&q[i]);
+        }
+        qtest_qmp_device_add(m->qts, "atlas350", "hot", "{'bus': 'rp0', "
+                             "'hbm-size': 268435456 }");
+        t_slot_power(port, true);
+        for (i = 0; i < QUEUES; i++) {
+            g_assert_true(t_drain(&q[i]));
+        }
+        t_slot_power(port, false);
+        qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
     }
     g_free(port);
     t_stop(m);
@@ -801,6 +929,8 @@ static void test_stall_chain(void)
 
 int main(int argc, char **argv)
 {
+    unsigned i;
+
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("atlas350/notify/count-take-wakes", test_count_take_wakes);
     qtest_add_func("atlas350/notify/count-admin-reset",
@@ -821,6 +951,13 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/ubdma/injected-errors", test_injected);
     qtest_add_func("atlas350/error/followers", test_followers);
     qtest_add_func("atlas350/reset/peer-unplugged", test_peer_unplugged);
+    for (i = 0; i < ARRAY_SIZE(at_work); i++) {
+        g_autofree char *name = g_strdup_printf("atlas350/reset/unplugged-%s",
+                                                at_work[i].name);
+
+        qtest_add_data_func(name, &at_work[i], test_unplugged_at_work);
+    }
+    qtest_add_func("atlas350/reset/peer-plugged", test_peer_plugged);
     qtest_add_func("atlas350/report/stall-chain", test_stall_chain);
     return g_test_run();
 }
