@@ -8,6 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
+#include "qobject/qlist.h"
 #include "hw/pci/pci_regs.h"
 #include "atlas350-card.h"
 #include "atlas350-ub.h"
@@ -927,6 +928,64 @@ static void test_stall_chain(void)
     t_stop(m);
 }
 
+/* The shortest time of three. */
+static gint64 list_waits(TMachine *m, unsigned num)
+{
+    gint64 start, best = INT64_MAX;
+    QDict *rsp;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        start = g_get_monotonic_time();
+        rsp = qtest_qmp(m->qts, "{ 'execute': 'query-atlas350-waits' }");
+        best = MIN(best, g_get_monotonic_time() - start);
+        g_assert_cmpuint(qlist_size(qdict_get_qlist(rsp, "return")), ==, num);
+        qobject_unref(rsp);
+    }
+    return best;
+}
+
+/*
+ * All queues wait and nobody records. That each has as many entries behind it
+ * as a ring holds does not make the list take much longer, during which the
+ * machine stands.
+ */
+static void test_many_waits(void)
+{
+    enum { QUEUES = 2016, DEPTH = 2049 };
+    TMachine *m = t_start(1, ",num-sq=2016", "");
+    TCard *c = &m->card[0];
+    g_autofree a350_sqe *s = g_new(a350_sqe, DEPTH);
+    TQueue q = { .c = c, .id = QUEUES - 1, .depth = DEPTH };
+    const uint32_t tail = A350_REG_RTSQ + A350_SQ_TAIL;
+    gint64 few, many;
+    unsigned i;
+
+    a350_sqe_notify_wait(&s[0], 0, 5, 0);
+    for (i = 1; i < DEPTH; i++) {
+        a350_sqe_nop(&s[i], i);
+    }
+    t_hbm_write(c, 0, s, DEPTH * sizeof(*s));
+    for (i = 0; i < QUEUES; i++) {
+        a350_sq_create sa = { .sq_id = i, .depth = DEPTH, .base = c->dev,
+                              .cq_id = A350_ID_NONE };
+
+        g_assert_cmpuint(t_admin(c, A350_ADM_SQ_CREATE, &sa, sizeof(sa), NULL),
+                         ==, A350_ADM_OK);
+        t_wr32(c, tail + i * A350_SQ_PAGE_SIZE, 1);
+    }
+    g_assert_true(t_stays(&q, 0));
+    few = list_waits(m, QUEUES);
+    for (i = 0; i < QUEUES; i++) {
+        t_wr32(c, tail + i * A350_SQ_PAGE_SIZE, DEPTH - 1);
+    }
+    many = list_waits(m, QUEUES);
+    g_test_message("%u waits listed in %" PRId64 " ms, with full rings in %"
+                   PRId64 " ms", QUEUES, few / 1000, many / 1000);
+    g_assert_cmpint(many, <, few * 3 / 2);
+    t_stop(m);
+}
+
 int main(int argc, char **argv)
 {
     unsigned i;
@@ -959,5 +1018,6 @@ int main(int argc, char **argv)
     }
     qtest_add_func("atlas350/reset/peer-plugged", test_peer_plugged);
     qtest_add_func("atlas350/report/stall-chain", test_stall_chain);
+    qtest_add_func("atlas350/wait/many", test_many_waits);
     return g_test_run();
 }

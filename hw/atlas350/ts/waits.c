@@ -14,7 +14,8 @@
 #include "../fabric.h"
 #include "priv.h"
 
-#define SCAN_MAX    65536u      /* entries looked at for one report */
+#define SCAN_MAX    65536u      /* entries looked at for one queue's report */
+#define SCAN_ALL    (4u << 20)  /* and for one of all queues */
 
 /* ---- labels and reset ---- */
 
@@ -116,27 +117,36 @@ static uint32_t owner_of_queue(A350Sq *sq)
            has_entries(sq) ? A350_OWNER_RUNNING : A350_OWNER_IDLE;
 }
 
-/* Does this entry record notify @id of its own card? */
-static bool records(A350Sq *sq, const a350_sqe *s, uint32_t id, bool cnt)
+/* One number for a notify of the card: its address, or what is no address. */
+static uint64_t notify_key(A350Ts *ts, uint32_t id, bool cnt)
 {
-    uint64_t addr;
+    return cnt ? 1ull << 63 | id : a350_notify_addr(ts->card->dev_base, id);
+}
 
-    if (a350_sqe_get_type(s) == A350_SQE_NOTIFY_RECORD) {
-        return (s->w[2] & A350_NOTIFY_ID_MASK) == id &&
-               !!(s->w[2] & A350_NOTIFY_CNT) == cnt;
+/* The notify that entry @at of @sq records, as above; 0: none. */
+static uint64_t record_key(A350Sq *sq, uint32_t at)
+{
+    const a350_sqe *ring = (const a350_sqe *)sq->ring;
+    a350_sqe s;
+
+    /* As many words as are looked at. */
+    memcpy(s.w, ring[at].w, 6 * sizeof(s.w[0]));
+    switch (a350_sqe_get_type(&s)) {
+    case A350_SQE_NOTIFY_RECORD:
+        return notify_key(sq->ts, s.w[2] & A350_NOTIFY_ID_MASK,
+                          s.w[2] & A350_NOTIFY_CNT);
+    case A350_SQE_WRITE_VALUE:
+        return ts_addr(sq, s.w[4], s.w[5] & 0x1ffff, 49);
+    default:
+        return 0;
     }
-    if (a350_sqe_get_type(s) == A350_SQE_WRITE_VALUE && !cnt) {
-        addr = ts_addr(sq, s->w[4], s->w[5] & 0x1ffff, 49);
-        return addr == a350_notify_addr(sq->ts->card->dev_base, id);
-    }
-    return false;
 }
 
 /* A queue of this card that has the record among its entries. */
 static A350Sq *find_recorder(A350Ts *ts, A350Sq *who)
 {
-    uint32_t i, k, at, seen = 0;
-    a350_sqe s;
+    uint64_t key = notify_key(ts, who->wait_id, who->wait_cnt);
+    uint32_t i, k, seen = 0;
 
     for (i = 0; i < ts->top; i++) {
         A350Sq *sq = &ts->sq[i];
@@ -145,14 +155,61 @@ static A350Sq *find_recorder(A350Ts *ts, A350Sq *who)
             continue;
         }
         for (k = 0; k < ts_used(sq) && seen < SCAN_MAX; k++, seen++) {
-            at = (sq->head + k) % sq->depth;
-            memcpy(&s, sq->ring + at * A350_SQE_SIZE, sizeof(s));
-            if (records(sq, &s, who->wait_id, who->wait_cnt)) {
+            if (record_key(sq, (sq->head + k) % sq->depth) == key) {
                 return sq;
             }
         }
     }
     return NULL;
+}
+
+/* A notify that is waited for, and who will record it. */
+typedef struct Awaited {
+    uint64_t key;
+    A350Sq *by[2];               /* two, for one may be the waiter itself */
+} Awaited;
+
+/* All notifies that are waited for, by one look at all entries. */
+static GHashTable *find_awaited(A350Ts *ts)
+{
+    GHashTable *all = g_hash_table_new_full(g_int64_hash, g_int64_equal,
+                                            g_free, NULL);
+    uint32_t i, k, seen = 0;
+    uint64_t key;
+    Awaited *a;
+
+    for (i = 0; i < ts->top; i++) {
+        if (ts->sq[i].exists && ts->sq[i].state == SQ_NOTIFY) {
+            a = g_new0(Awaited, 1);
+            a->key = notify_key(ts, ts->sq[i].wait_id, ts->sq[i].wait_cnt);
+            g_hash_table_add(all, a);
+        }
+    }
+    for (i = 0; i < ts->top; i++) {
+        A350Sq *sq = &ts->sq[i];
+
+        if (!sq->exists || !sq->ring || !g_hash_table_size(all)) {
+            continue;
+        }
+        for (k = 0; k < ts_used(sq) && seen < SCAN_ALL; k++, seen++) {
+            key = record_key(sq, (sq->head + k) % sq->depth);
+            a = key ? g_hash_table_lookup(all, &key) : NULL;
+            if (a && !a->by[0]) {
+                a->by[0] = sq;
+            } else if (a && a->by[0] != sq && !a->by[1]) {
+                a->by[1] = sq;
+            }
+        }
+    }
+    return all;
+}
+
+static A350Sq *awaited_by(GHashTable *all, A350Sq *who)
+{
+    uint64_t key = notify_key(who->ts, who->wait_id, who->wait_cnt);
+    Awaited *a = g_hash_table_lookup(all, &key);
+
+    return !a ? NULL : a->by[0] != who ? a->by[0] : a->by[1];
 }
 
 /* The queues of @rank on @ts: a blocked one is more telling than others. */
@@ -213,7 +270,8 @@ static void owner_by_label(A350Sq *sq, const a350_notify_label *l,
     a350_fabric_put(c->fabric, index);
 }
 
-bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e)
+/* @all: from find_awaited, NULL where it is about one queue. */
+static bool describe(A350Sq *sq, GHashTable *all, a350_wait_entry *e)
 {
     uint32_t kind = wait_kind(sq);
     const a350_notify_label *l;
@@ -243,7 +301,7 @@ bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e)
     }
     e->notify_id = sq->wait_id;
     l = ts_notify_label(sq->ts, sq->wait_id, sq->wait_cnt);
-    by = find_recorder(sq->ts, sq);
+    by = all ? awaited_by(all, sq) : find_recorder(sq->ts, sq);
     if (by) {
         e->owner_card = sq->ts->card->index;
         e->owner_sq = by->id;
@@ -254,6 +312,11 @@ bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e)
         owner_by_label(sq, l, e);
     }
     return true;
+}
+
+bool ts_wait_describe(A350Sq *sq, a350_wait_entry *e)
+{
+    return describe(sq, NULL, e);
 }
 
 void a350_ts_wait_list(A350Card *c, uint32_t first, a350_wait_list_rsp *rsp)
@@ -387,11 +450,12 @@ void a350_ts_wait_text(A350Card *c, const a350_wait_entry *e, GString *out)
 uint32_t a350_ts_waits(A350Card *c, a350_wait_entry **out)
 {
     A350Ts *ts = c->ts;
+    g_autoptr(GHashTable) all = find_awaited(ts);
     uint32_t i, n = 0;
 
     *out = g_new(a350_wait_entry, ts->top);
     for (i = 0; i < ts->top; i++) {
-        n += ts_wait_describe(&ts->sq[i], &(*out)[n]);
+        n += describe(&ts->sq[i], all, &(*out)[n]);
     }
     return n;
 }
