@@ -14,12 +14,20 @@
 #include "qemu/rcu.h"
 #include "qapi/error.h"
 #include "cluster.h"
+#include <sched.h>
 #ifdef CONFIG_LINUX
 #include <sys/resource.h>
 #endif
 
-/* Instructions between two looks at the cluster; kicks come at once. */
-#define CORE_SLICE      (64 * 1000 * 1000)
+/*
+ * Instructions, some 0.3 ms, after which a core offers its processor to other
+ * threads; kicks come at once. A nice value is not enough: the threads that
+ * bring a timer to the guest (main loop, then virtual processor, handing the
+ * big lock to each other) use little time, but when one wakes the other, the
+ * host's scheduler may find it a few microseconds ahead of a core and give the
+ * core the processor until the next tick, 4 ms later.
+ */
+#define CORE_SLICE      (300 * 1000)
 #define CORE_NICE       5
 /* How long the firmware may take to end a launch that was interrupted. */
 #define ABORT_GRACE_NS  (5 * 1000 * 1000 * 1000ll)
@@ -473,6 +481,9 @@ static A350CoreExit execute(A350ClusterCore *cc, bool step)
     A350CoreExit why = step ? a350_core_step(cc->core)
                             : a350_core_run(cc->core, CORE_SLICE);
 
+    if (why == A350_EXIT_BUDGET && !step) {
+        sched_yield();
+    }
     if (why == A350_EXIT_DEBUG &&
         a350_core_debug_info(cc->core).kind != A350_DEBUG_BREAK) {
         /* Debuggers expect a watched access to be done when they hear of it. */
