@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <ctime>
 #include <map>
 #include <string>
 
@@ -32,6 +34,43 @@ extern "C" unsigned spin(void *p)
     while (!a->stop.load(std::memory_order_relaxed)) {
         a->progress.store(a->progress.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
+    }
+    return 0;
+}
+
+// Reads the card's register at `rounds`, a notify, until it is set.
+extern "C" unsigned poll(void *p)
+{
+    Args *a = static_cast<Args *>(p);
+    auto notify = reinterpret_cast<volatile uint32_t *>(a->rounds);
+
+    while (!*notify) {
+        a->progress++;
+    }
+    return 0;
+}
+
+// Writes to the card's log until it is told to stop.
+extern "C" unsigned chatter(void *p)
+{
+    Args *a = static_cast<Args *>(p);
+
+    while (!a->stop) {
+        std::printf("line %llu of many\n",
+                    static_cast<unsigned long long>(++a->progress));
+    }
+    return 0;
+}
+
+// Waits in the firmware, by a timer and again.
+extern "C" unsigned doze(void *p)
+{
+    Args *a = static_cast<Args *>(p);
+    const timespec nap = { 0, 200000 };
+
+    while (!a->stop) {
+        a->progress++;
+        nanosleep(&nap, nullptr);
     }
     return 0;
 }

@@ -170,15 +170,21 @@ static void load(Kernels *k)
     k->id = p.id;
 }
 
+/* As soon as the card's firmware is up. */
+static void open_card(Kernels *k)
+{
+    wait_ready(k->c);
+    k->q = t_queue(k->c, RING, 2049, true, 0);
+    load(k);
+}
+
 static void set_up(Kernels *k, const char *more)
 {
     g_autofree char *p = props(more);
 
     k->m = t_start(1, p, "");
     k->c = &k->m->card[0];
-    wait_ready(k->c);
-    k->q = t_queue(k->c, RING, 2049, true, 0);
-    load(k);
+    open_card(k);
 }
 
 /* ---- tests ---- */
@@ -604,6 +610,129 @@ static void test_unplug_running(void)
     t_stop(m);
 }
 
+/*
+ * Kernels that are busy in different ways, each with its own arguments. The
+ * one that dozes does not wake up: the machine's clock stands still.
+ */
+static const char *const busy[] = { "spin", "poll", "chatter", "doze" };
+
+static uint64_t busy_args(unsigned i)
+{
+    return ARGS + 0x1000 + 64 * i;
+}
+
+static bool busy_is_seen(Kernels *k, unsigned i)
+{
+    return qtest_readq(k->c->qts, k->c->hbm + busy_args(i)) > 0;
+}
+
+static void start_busy(Kernels *k, TQueue *q, unsigned i)
+{
+    Args a = { .rounds = a350_notify_addr(k->c->dev, 77) };
+    a350_sqe s;
+
+    t_hbm_write(k->c, busy_args(i), &a, sizeof(a));
+    launch_sqe(k, &s, k->path, busy[i], busy_args(i), A350_CREDIT_NEVER);
+    t_push_ring(q, &s);
+}
+
+/* One of each on four cores, and a queue that waits for a notify. */
+static void make_busy(Kernels *k)
+{
+    TQueue q;
+    a350_sqe s;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(busy); i++) {
+        q = t_queue(k->c, RING2 + i * 0x10000, 17, true, 0);
+        start_busy(k, &q, i);
+    }
+    q = t_queue(k->c, RING2 + i * 0x10000, 17, true, 0);
+    a350_sqe_notify_wait(&s, 1, 78, 0);
+    t_push_ring(&q, &s);
+    for (i = 0; i < ARRAY_SIZE(busy); i++) {
+        g_assert_true(T_WAIT(busy_is_seen(k, i)));
+    }
+}
+
+/* Pages of the emulator's memory, without those of files. */
+static uint64_t anonymous_kib(QTestState *qts)
+{
+    g_autofree char *name = g_strdup_printf("/proc/%d/status", qtest_pid(qts));
+    g_autofree char *text = NULL;
+    const char *line;
+
+    g_assert_true(g_file_get_contents(name, &text, NULL, NULL));
+    line = strstr(text, "RssAnon:");
+    g_assert_nonnull(line);
+    return g_ascii_strtoull(line + 8, NULL, 10);
+}
+
+/*
+ * A card goes while its cores are busy: at once, and with all it had. The
+ * machine lives, and the next card in the slot works.
+ */
+static void test_unplug_busy(void)
+{
+    Kernels k = { .m = t_start(1, "", "-global ICH9-LPC.acpi-pci-hotplug-with-"
+                               "bridge-support=off "
+                               "-device pcie-root-port,id=rp0,addr=8") };
+    QPCIDevice *port = qpci_device_find(k.m->bus, QPCI_DEVFN(8, 0));
+    uint64_t before = 0, after = 0;
+    int i;
+
+    t_port_open(port, 1);
+    for (i = 0; i < 8; i++) {
+        qtest_qmp_device_add(k.m->qts, "atlas350", "hot", "{ 'bus': 'rp0', "
+                             "'hbm-size': 268435456, 'aicpu-cores': 5, "
+                             "'firmware': %s }", getenv("ATLAS350_FIRMWARE"));
+        t_slot_power(port, true);
+        t_hot_open(k.m, 1, 1);
+        k.c = &k.m->card[1];
+        open_card(&k);
+        check_works(&k);
+        make_busy(&k);
+        g_usleep(i * 500);
+        t_slot_power(port, false);
+        qtest_qmp_eventwait(k.m->qts, "DEVICE_DELETED");
+        t_hot_close(k.m, 1);
+        after = anonymous_kib(k.m->qts);
+        before = i == 1 ? after : before;
+    }
+    /* Sanitizers keep what is freed for a while. */
+    if (!getenv("ASAN_OPTIONS")) {
+        g_assert_cmpuint(after, <, before + 8 * 1024);
+    }
+    g_free(port);
+    t_stop(k.m);
+}
+
+/* The same by a function reset, a reset register and the machine's reset. */
+static void test_reset_busy(void)
+{
+    Kernels k;
+    int i;
+
+    set_up(&k, ",aicpu-cores=5");
+    for (i = 0; i < 9; i++) {
+        make_busy(&k);
+        switch (i % 3) {
+        case 0:
+            function_reset(k.c);
+            break;
+        case 1:
+            t_wr32(k.c, A350_REG_CTRL + A350_CTRL_RESET, A350_RESET_KEY);
+            break;
+        default:
+            qtest_system_reset(k.m->qts);
+            t_enable(k.c);
+        }
+        open_card(&k);
+        check_works(&k);
+    }
+    t_stop(k.m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -624,5 +753,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/aicpu/snapshot-queue", test_snapshot_queue);
     qtest_add_func("atlas350/aicpu/stop-cont", test_stop_cont);
     qtest_add_func("atlas350/aicpu/unplug-running", test_unplug_running);
+    qtest_add_func("atlas350/aicpu/unplug-busy", test_unplug_busy);
+    qtest_add_func("atlas350/aicpu/reset-busy", test_reset_busy);
     return g_test_run();
 }

@@ -311,16 +311,6 @@ static void test_flr(void)
 
 /* ---- unplugging ---- */
 
-/* Power off, power indicator off: the slot lets its card go. */
-static void slot_power(QPCIDevice *port, bool on)
-{
-    uint8_t cap = qpci_find_capability(port, PCI_CAP_ID_EXP, 0);
-
-    qpci_config_writew(port, cap + PCI_EXP_SLTCTL, on ?
-                       PCI_EXP_SLTCTL_PWR_IND_ON : PCI_EXP_SLTCTL_PCC |
-                       PCI_EXP_SLTCTL_PWR_IND_OFF);
-}
-
 static void test_unplug(void)
 {
     Busy *b = g_new0(Busy, 1);
@@ -337,7 +327,7 @@ static void test_unplug(void)
     for (r = 0; r < n; r++) {
         qtest_qmp_device_add(m->qts, "atlas350", "hot", "{'bus': 'rp0', "
                              "'hbm-size': 268435456 }");
-        slot_power(port, true);
+        t_slot_power(port, true);
         t_hot_open(m, 1, 1);
         start_all(b);
         g_usleep(r % 5 * 300);
@@ -345,7 +335,7 @@ static void test_unplug(void)
             /* gone while the cores and queues rest */
             qtest_clock_step(m->qts, 51 * SECOND);
         }
-        slot_power(port, false);
+        t_slot_power(port, false);
         qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
         t_hot_close(m, 1);
         drop_all(b, r, 1);
