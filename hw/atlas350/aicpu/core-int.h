@@ -8,6 +8,7 @@
 
 #include "qemu/atomic.h"
 #include "qemu/bswap.h"
+#include "qemu/tsan.h"
 #include "fpu/softfloat.h"
 #include "core.h"
 
@@ -143,6 +144,16 @@ struct A350Core {
     bool skip_watch;
     A350DebugInfo debug;
 };
+
+/* Whether programs on the cores race is their affair, and not TSan's. */
+#define GUEST_ACCESS(...)                                               \
+    do {                                                                \
+        QEMU_TSAN_ANNOTATE_IGNORE_READS_BEGIN();                        \
+        QEMU_TSAN_ANNOTATE_IGNORE_WRITES_BEGIN();                       \
+        __VA_ARGS__;                                                    \
+        QEMU_TSAN_ANNOTATE_IGNORE_WRITES_END();                         \
+        QEMU_TSAN_ANNOTATE_IGNORE_READS_END();                          \
+    } while (0)
 
 /* mstatus fields. */
 #define MS_MIE      (1ull << 3)

@@ -105,7 +105,7 @@ uint32_t a350_core_load(A350Core *c, uint64_t addr, unsigned size,
         return ex;
     }
     if (r->host) {
-        *val = ldn_le_p(r->host + (addr - r->addr), size);
+        GUEST_ACCESS(*val = ldn_le_p(r->host + (addr - r->addr), size));
         return 0;
     }
     if (addr & (size - 1)) {
@@ -125,7 +125,7 @@ uint32_t a350_core_store(A350Core *c, uint64_t addr, unsigned size,
         return ex;
     }
     if (r->host) {
-        stn_le_p(r->host + (addr - r->addr), size, val);
+        GUEST_ACCESS(stn_le_p(r->host + (addr - r->addr), size, val));
         return 0;
     }
     if (addr & (size - 1)) {
@@ -155,7 +155,7 @@ bool a350_core_fetch16(A350Core *c, uint64_t pc, uint16_t *h)
         !a350_pmp_check(c, pc, 2, c->user, PMP_X)) {
         return false;
     }
-    *h = lduw_le_p(r->host + (pc - r->addr));
+    GUEST_ACCESS(*h = lduw_le_p(r->host + (pc - r->addr)));
     return true;
 }
 

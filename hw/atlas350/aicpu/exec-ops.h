@@ -52,7 +52,7 @@ static int64_t rem64(int64_t a, int64_t b)
         if (unlikely(addr - base >= lim)) {                             \
             return false;                                               \
         }                                                               \
-        memcpy(&val, (void *)(uintptr_t)(addr + bias), sizeof(val));    \
+        GUEST_ACCESS(memcpy(&val, (void *)(addr + bias), sizeof(val))); \
         dst = conv(val);                                                \
         return true;                                                    \
     }
@@ -66,7 +66,7 @@ static int64_t rem64(int64_t a, int64_t b)
         if (unlikely(addr - base >= lim)) {                             \
             return false;                                               \
         }                                                               \
-        memcpy((void *)(uintptr_t)(addr + bias), &val, sizeof(val));    \
+        GUEST_ACCESS(memcpy((void *)(addr + bias), &val, sizeof(val))); \
         return true;                                                    \
     }
 #include "exec-ops.h.inc"
