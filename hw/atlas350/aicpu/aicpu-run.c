@@ -8,6 +8,8 @@
 #include <getopt.h>
 #include "aicpu-run.h"
 
+#define SECONDS_MAX 1000000000
+
 static const char usage[] =
 "usage: aicpu-run --tohost FILE.elf [--signature FILE]\n"
 "       aicpu-run --linux FILE.elf [ARGUMENT...]\n"
@@ -31,6 +33,9 @@ static const char usage[] =
 "                    [block=I/N] [type=N] [limit=SECONDS]; wait; stats. NAME\n"
 "                    rom/FILE is the archive's, '.' the firmware itself\n"
 "  --limit SECONDS   time limit of each kernel, default none\n"
+"  --timeout SECONDS end what --firmware does with exit code 3 then, not\n"
+"                    counting the wait for a debugger, default none; firmware\n"
+"                    that is not up 60 s after its start fails by itself\n"
 "  --gdb SOCKET      GDB server there; kernels start when a debugger came\n"
 "  --parallel        all kernels at once instead of one after another\n"
 "  --repeat N        run the list of kernels N times\n"
@@ -44,6 +49,17 @@ static bool parse_size(const char *name, const char *text, uint64_t *val)
     if (qemu_strtosz(text, NULL, val) < 0 || !*val) {
         fprintf(stderr, "aicpu-run: %s '%s': a size like 256M is expected\n",
                 name, text);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_seconds(const char *name, const char *text, double *val)
+{
+    if (qemu_strtod_finite(text, NULL, val) < 0 || *val < 0 ||
+        *val > SECONDS_MAX) {
+        fprintf(stderr, "aicpu-run: %s '%s': seconds, 0 to %d (0: none)\n",
+                name, text, SECONDS_MAX);
         return false;
     }
     return true;
@@ -87,8 +103,9 @@ static bool parse_option(RunOptions *o, int opt)
         o->kernel[o->num_kernels++] = optarg;
         return true;
     case 'i':
-        o->limit = atof(optarg);
-        return true;
+        return parse_seconds("--limit", optarg, &o->limit);
+    case 'o':
+        return parse_seconds("--timeout", optarg, &o->timeout);
     case 'r':
         o->repeat = atoi(optarg);
         return true;
@@ -118,6 +135,7 @@ int main(int argc, char **argv)
         { "max-insns", required_argument, NULL, 'm' },
         { "kernel", required_argument, NULL, 'k' },
         { "limit", required_argument, NULL, 'i' },
+        { "timeout", required_argument, NULL, 'o' },
         { "script", required_argument, NULL, 'x' },
         { "repeat", required_argument, NULL, 'r' },
         { "parallel", no_argument, NULL, 'p' },

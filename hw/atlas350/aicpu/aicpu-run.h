@@ -17,6 +17,7 @@ typedef struct RunOptions {
     unsigned cores;
     bool parallel, stats;
     double limit;                /* seconds for each kernel, 0 none */
+    double timeout;              /* seconds for all of it, 0 none */
     unsigned repeat;
     const char *kernel[RUN_KERNELS_MAX];
     unsigned num_kernels;

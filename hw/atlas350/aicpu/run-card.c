@@ -17,6 +17,7 @@
 #include "run-card.h"
 
 #define BOOT_TIMEOUT_NS     (65ll * 1000000000) /* the cluster has 60 */
+
 /* ---- what the cluster asks for ---- */
 
 static int64_t card_clock(void *opaque)
@@ -210,14 +211,33 @@ void run_post(RunCard *rc, RunLaunch *l)
                         (l->limit ? l->limit : rc->o->limit) * 1e9);
 }
 
-/* Waits for a launch; false: the firmware has failed. */
+/* Lock held: waits for news until the end of the time; false: it is over. */
+static bool wait_news(RunCard *rc, const char *what)
+{
+    int64_t left = rc->end - card_clock(rc);
+
+    if (left > 0) {
+        qemu_cond_timedwait(&rc->cond, &rc->lock,
+                            MIN(left / 1000000 + 1, 1000));
+        return true;
+    }
+    if (!rc->late) {
+        rc->late = true;
+        fprintf(stderr, "aicpu-run: %s: no end within %g s (--timeout)\n",
+                what, rc->o->timeout);
+    }
+    return false;
+}
+
 bool run_wait(RunCard *rc, RunLaunch *l)
 {
     bool ok;
 
     qemu_mutex_lock(&rc->lock);
     while (!l->done && rc->fw_status < A350_FW_FAILED) {
-        qemu_cond_wait(&rc->cond, &rc->lock);
+        if (!wait_news(rc, l->spec ? l->spec : l->function)) {
+            break;
+        }
     }
     ok = l->done;
     qemu_mutex_unlock(&rc->lock);
@@ -241,6 +261,7 @@ bool run_builtin(RunCard *rc, const char *name, void *param, size_t size)
 
     l->so = run_hbm_string(rc, A350_BUILTIN_SO);
     l->func = run_hbm_string(rc, name);
+    l->function = g_strdup(name);
     l->args = run_hbm_args(rc, param, size, &res, &block);
     run_post(rc, l);
     if (!run_wait(rc, l)) {
@@ -409,9 +430,10 @@ static bool boot(RunCard *rc)
 
     a350_cluster_resume(rc->cl);
     qemu_mutex_lock(&rc->lock);
-    while (rc->fw_status < A350_FW_READY &&
-           card_clock(rc) < BOOT_TIMEOUT_NS) {
-        qemu_cond_timedwait(&rc->cond, &rc->lock, 100);
+    while (rc->fw_status < A350_FW_READY && card_clock(rc) < BOOT_TIMEOUT_NS) {
+        if (!wait_news(rc, "the firmware")) {
+            break;
+        }
     }
     status = rc->fw_status;
     qemu_mutex_unlock(&rc->lock);
@@ -457,6 +479,7 @@ int run_firmware(const RunOptions *o)
     rc->next = 4096;
     rc->epoch = g_get_monotonic_time() * 1000;
     rc->deadline = A350_NEVER;
+    rc->end = o->timeout ? o->timeout * 1e9 : A350_NEVER;
     qemu_mutex_init(&rc->lock);
     qemu_cond_init(&rc->cond);
     qemu_cond_init(&rc->timer_cond);
@@ -473,9 +496,15 @@ int run_firmware(const RunOptions *o)
     }
     if (boot(rc)) {
         if (gdb) {
+            int64_t start = card_clock(rc);
+
             run_gdb_wait(gdb);
+            rc->end += o->timeout ? card_clock(rc) - start : 0;
         }
         ret = o->script ? run_script(rc, o->script) : run_kernels(rc);
+    }
+    if (rc->late) {
+        ret = RUN_TIMEOUT;
     }
     if (gdb) {
         run_gdb_stop(gdb);

@@ -38,6 +38,8 @@ typedef struct RunCard {
     int64_t deadline;
     bool quit;
     uint32_t fw_status;
+    int64_t end;                 /* of the time for all of it */
+    bool late;                   /* it is over, and that was said */
     RunLaunch launch[LAUNCHES_MAX];
     unsigned num_launches;
 } RunCard;
@@ -50,7 +52,7 @@ uint64_t run_hbm_args(RunCard *rc, const void *data, uint64_t size,
                       a350_launch_result **result, void **block);
 RunLaunch *run_new_launch(RunCard *rc);
 void run_post(RunCard *rc, RunLaunch *l);
-/* Waits for a launch; false: the firmware has failed. */
+/* Waits for a launch; false: the firmware has failed, or time is over. */
 bool run_wait(RunCard *rc, RunLaunch *l);
 /* Runs a built-in kernel; @param is read back. */
 bool run_builtin(RunCard *rc, const char *name, void *param, size_t size);
