@@ -240,7 +240,7 @@ void a350_cluster_interrupt(A350ClusterCore *cc, uint32_t why)
 {
     cc->deadline = cc->cluster->ops->clock(cc->cluster->opaque) +
                    ABORT_GRACE_NS;
-    cc->abort = why;
+    qatomic_set(&cc->abort, why);
     cc->abort_line = cc->interrupted = true;
     a350_cluster_update_msip(cc);
 }
@@ -602,7 +602,7 @@ static void reset_core(A350ClusterCore *cc)
     cc->wfi = cc->locked_up = false;
     cc->valid = cc->running = cc->forgotten = false;
     cc->deadline = A350_NEVER;
-    cc->abort = A350_ABORT_NONE;
+    qatomic_set(&cc->abort, A350_ABORT_NONE);
     cc->abort_line = cc->ipi = cc->have_exc = false;
     cc->interrupted = cc->timer_armed = false;
     cc->timecmp = UINT64_MAX;

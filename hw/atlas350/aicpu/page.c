@@ -125,7 +125,7 @@ static void answer_launch(A350ClusterCore *cc, uint32_t cqe)
     mbox = cc->mbox;
     cc->running = cc->forgotten = cc->have_exc = false;
     cc->deadline = A350_NEVER;
-    cc->abort = A350_ABORT_NONE;
+    qatomic_set(&cc->abort, A350_ABORT_NONE);
     cc->abort_line = cc->interrupted = false;
     a350_cluster_update_msip(cc);
     a350_cluster_rearm(cl);
@@ -299,7 +299,7 @@ static void clear_abort(A350ClusterCore *cc)
     A350Cluster *cl = cc->cluster;
 
     qemu_mutex_lock(&cl->lock);
-    cc->abort = A350_ABORT_NONE;
+    qatomic_set(&cc->abort, A350_ABORT_NONE);
     cc->abort_line = false;
     a350_cluster_update_msip(cc);
     qemu_mutex_unlock(&cl->lock);
