@@ -39,3 +39,26 @@ $(B)/tests/unit/test-aicpu: $(AICPU_BARE:%=$(AICPU_T)/bare-%) \
 	@printf '#!/bin/sh\nexec "%s" "%s" "%s"\n' \
 	    $(S)/tests/aicpu/run-tests $(QEMU_BUILD)/aicpu-run $(AICPU_T) > $@
 	@chmod +x $@
+
+# The same, and the firmware's tests, with the cores built for the thread
+# sanitizer; it wants its shadow where newer kernels put other things.
+ifeq ($(SANITIZE),thread)
+AICPU_TSAN := $(B)/qemu-tsan
+TSAN_TESTS += $(U)/test-aicpu $(U)/test-firmware
+.PHONY: aicpu-tsan
+aicpu-tsan: overlay $(AICPU_TSAN)/.configured
+	@$(S)/scripts/run-ninja $(B)/aicpu-tsan-build.log \
+	    ninja -C $(AICPU_TSAN) -j$(JOBS) $(AICPU_RUN)
+
+$(U)/test-aicpu: $(B)/tests/unit/test-aicpu | aicpu-tsan
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nA350_FUZZ_STREAMS=50 exec setarch -R "%s" "%s" "%s"\n' \
+	    $(S)/tests/aicpu/run-tests $(AICPU_TSAN)/$(AICPU_RUN) $(AICPU_T) > $@
+	@chmod +x $@
+
+$(U)/test-firmware: $(B)/tests/unit/test-firmware | aicpu-tsan
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nAICPU_RUN="%s" exec setarch -R "%s" "%s"\n' \
+	    $(AICPU_TSAN)/$(AICPU_RUN) $< $(B) > $@
+	@chmod +x $@
+endif
