@@ -50,17 +50,22 @@ $(FT_O)/libundef.so: $(FT_SRC)/small.cc $(FT_NEED)
 $(FT_O)/libcrash.so: $(FT_SRC)/small.cc $(FT_NEED)
 	@mkdir -p $(@D)
 	$(call FT_SMALL,crash,-DSAY_CRASH=0x18 -DSAY_VALUE=1 -Wno-array-bounds)
+$(FT_O)/libendless.so: $(FT_SRC)/small.cc $(FT_NEED)
+	@mkdir -p $(@D)
+	$(call FT_SMALL,endless,-DSAY_ENDLESS -DSAY_VALUE=1)
 $(FT_O)/libhost.so: $(FT_SRC)/small.cc
 	@mkdir -p $(@D)
 	$(CXX) -shared -fPIC '-DSAY_NAME="host"' -DSAY_VALUE=1 -o $@ $<
 
 FT_KERNELS := $(addprefix $(FT_O)/,libkernels.so libqueue.so libfaults.so a/libsmall.so \
-    b/libsmall.so a/libuser.so b/libuser.so libundef.so libcrash.so libhost.so)
+    b/libsmall.so a/libuser.so b/libuser.so libundef.so libcrash.so libendless.so \
+    libhost.so)
 
 $(B)/tests/unit/test-firmware: $(FT_SRC)/test-firmware $(FT_KERNELS) $(FW_ELF) \
-                               $(FT_SRC)/faults.cc
+                               $(FT_SRC)/faults.cc $(S)/docs/aicpu-debugging.rst
 	@mkdir -p $(@D)
 	cp $(FT_SRC)/faults.cc $(@D)/
+	cp $(S)/docs/aicpu-debugging.rst $(FT_O)/
 	cp $(FT_SRC)/test-firmware $@
 
 .SECONDARY: $(FT_O)/a/libdep.so $(FT_O)/b/libdep.so

@@ -21,6 +21,10 @@ struct Talker {
 #ifdef SAY_CRASH
         *reinterpret_cast<volatile int *>(SAY_CRASH) = 1;
 #endif
+#ifdef SAY_ENDLESS
+        for (volatile int i = 0;; i = i + 1) {
+        }
+#endif
     }
     ~Talker() { std::printf("destructor of %s\n", SAY_NAME); }
 } talker;
