@@ -52,13 +52,13 @@ aicpu-tsan: overlay $(AICPU_TSAN)/.configured
 
 $(U)/test-aicpu: $(B)/tests/unit/test-aicpu | aicpu-tsan
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nA350_FUZZ_STREAMS=50 exec setarch -R "%s" "%s" "%s"\n' \
+	@printf '#!/bin/sh\nA350_FUZZ_STREAMS=50 exec setarch -R "%s" "%s" "%s" "$$@"\n' \
 	    $(S)/tests/aicpu/run-tests $(AICPU_TSAN)/$(AICPU_RUN) $(AICPU_T) > $@
 	@chmod +x $@
 
 $(U)/test-firmware: $(B)/tests/unit/test-firmware | aicpu-tsan
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nAICPU_RUN="%s" exec setarch -R "%s" "%s"\n' \
+	@printf '#!/bin/sh\nAICPU_RUN="%s" exec setarch -R "%s" "%s" "$$@"\n' \
 	    $(AICPU_TSAN)/$(AICPU_RUN) $< $(B) > $@
 	@chmod +x $@
 endif
