@@ -464,6 +464,12 @@ static void handle_exit(A350ClusterCore *cc, A350CoreExit why, bool stepped)
     case A350_EXIT_LOCKUP:
         lockup(cc);
         break;
+    case A350_EXIT_HALT:
+        /* The list of libraries is a new one. */
+        if (!cc->cluster->debugged) {
+            break;
+        }
+        /* fall through */
     case A350_EXIT_DEBUG:
         debug_stop(cc, why);
         return;

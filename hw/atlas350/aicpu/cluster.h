@@ -123,6 +123,7 @@ struct A350Cluster {
     QLIST_HEAD(, A350Telling) telling;
     QemuCond told_cond;
     A350ClusterCore core[A350_AICPU_CORES_MAX];
+    bool debugged;               /* a debugger is there */
     /* A core has stopped by itself (lock held, the core's thread). */
     void (*debug_hook)(void *opaque);
     void *debug_opaque;

@@ -121,6 +121,8 @@ static void stop_reply(A350Gdb *g, unsigned core, A350CoreExit why)
     if (why == A350_EXIT_DEBUG && d.kind != A350_DEBUG_BREAK) {
         g_string_append_printf(g->out, "%s:%" PRIx64 ";", watch[d.kind],
                                d.addr);
+    } else if (why == A350_EXIT_HALT) {
+        g_string_append(g->out, "library:;");
     } else if (why == A350_EXIT_DEBUG) {
         const char *kind = d.addr == g->solib_brk ? "library" : "swbreak";
 
@@ -811,6 +813,13 @@ void a350_gdb_input(A350Gdb *g, const char *buf, size_t len)
     }
 }
 
+static void set_debugged(A350Gdb *g, bool debugged)
+{
+    qemu_mutex_lock(&g->cl->lock);
+    g->cl->debugged = debugged;
+    qemu_mutex_unlock(&g->cl->lock);
+}
+
 void a350_gdb_connect(A350Gdb *g)
 {
     g->connected = true;
@@ -818,6 +827,7 @@ void a350_gdb_connect(A350Gdb *g)
     g->state = IDLE;
     g->thread = 0;
     g_string_truncate(g->last, 0);
+    set_debugged(g, true);
     a350_cluster_debug_stop(g->cl);
 }
 
@@ -825,6 +835,7 @@ void a350_gdb_disconnect(A350Gdb *g)
 {
     if (g->connected) {
         g->connected = false;
+        set_debugged(g, false);
         a350_cluster_debug_stop(g->cl);
         detach(g);
     }

@@ -388,6 +388,7 @@ static bool write_reg(A350ClusterCore *cc, unsigned reg, uint64_t val)
         return set_kernel(cc, val);
     case A350_AM_DEBUG_ADDR:
         qatomic_set(&cc->cluster->r_debug, val);
+        a350_core_halt(cc->core); /* for a debugger to hear of it */
         return true;
     }
     return false;

@@ -246,11 +246,16 @@ bool run_wait(RunCard *rc, RunLaunch *l)
 
 RunLaunch *run_new_launch(RunCard *rc)
 {
+    RunLaunch *l;
+
     if (rc->num_launches == LAUNCHES_MAX) {
         fprintf(stderr, "aicpu-run: more than %d launches\n", LAUNCHES_MAX);
         exit(RUN_USAGE);
     }
-    return &rc->launch[rc->num_launches++];
+    qemu_mutex_lock(&rc->lock);
+    l = &rc->launch[rc->num_launches++];
+    qemu_mutex_unlock(&rc->lock);
+    return l;
 }
 
 bool run_builtin(RunCard *rc, const char *name, void *param, size_t size)
