@@ -36,13 +36,14 @@
 typedef struct HmEntry {
     uint64_t tag;               /* hm_tag(page), HM_WRITABLE; 0 empty */
     uint8_t *ptr;
+    MemoryRegion *mr;           /* is there as long as the entry is */
 } HmEntry;
 
 #define HM_WRITABLE 1ull
 
 /*
- * Pages of one block of HM_RUN that follow each other in host memory too,
- * made of entries when it is needed. One for each block: a list of scattered
+ * Pages of one block of HM_RUN that follow each other in one region too, made
+ * of entries when it is needed. One for each block: a list of scattered
  * pieces finds them in the processor's cache, which its data runs through.
  */
 typedef struct HmRun {
@@ -50,6 +51,7 @@ typedef struct HmRun {
     uint32_t num;               /* 0 empty */
     bool writable;
     uint8_t *ptr;               /* of the first one */
+    MemoryRegion *mr;
 } HmRun;
 
 typedef struct HmRequest {
@@ -149,38 +151,40 @@ static HmRun *hm_run(A350HostMem *hm, uint64_t page)
     return &hm->run[page / HM_RUN % HM_RUNS];
 }
 
+/* Does @page belong to a run with the page of @e, which is @from? */
+static bool hm_follows(A350HostMem *hm, const HmEntry *e, uint64_t from,
+                       uint64_t page)
+{
+    const HmEntry *other = hm_entry(hm, page);
+
+    return other->tag == (hm_tag(page) | (e->tag & HM_WRITABLE)) &&
+           other->mr == e->mr &&
+           other->ptr == e->ptr + (int64_t)(page - from) *
+                                  (int64_t)HM_PAGE_SIZE;
+}
+
 /* The longest run around a page whose entry is known. With the lock held. */
 static void hm_make_run(A350HostMem *hm, uint64_t page, HmRun *r)
 {
-    HmEntry *e = hm_entry(hm, page), *next;
-    uint64_t writable = e->tag & HM_WRITABLE;
+    HmEntry *e = hm_entry(hm, page);
     uint64_t first = page, last = page;
 
-    while (first % HM_RUN) {
-        next = hm_entry(hm, first - 1);
-        if (next->tag != (hm_tag(first - 1) | writable) ||
-            next->ptr != e->ptr - (page - first + 1) * HM_PAGE_SIZE) {
-            break;
-        }
+    while (first % HM_RUN && hm_follows(hm, e, page, first - 1)) {
         first--;
     }
-    while ((last + 1) % HM_RUN) {
-        next = hm_entry(hm, last + 1);
-        if (next->tag != (hm_tag(last + 1) | writable) ||
-            next->ptr != e->ptr + (last + 1 - page) * HM_PAGE_SIZE) {
-            break;
-        }
+    while ((last + 1) % HM_RUN && hm_follows(hm, e, page, last + 1)) {
         last++;
     }
     r->first = first;
     r->num = last - first + 1;
-    r->writable = writable;
+    r->writable = e->tag & HM_WRITABLE;
     r->ptr = e->ptr - (page - first) * HM_PAGE_SIZE;
+    r->mr = e->mr;
 }
 
 /* Host pointer of a page; how many known ones follow, with it; 0: none. */
 static unsigned hm_lookup(A350HostMem *hm, uint64_t page, bool is_write,
-                          uint8_t **ptr)
+                          uint8_t **ptr, MemoryRegion **mr)
 {
     HmRun *r = hm_run(hm, page);
 
@@ -192,24 +196,20 @@ static unsigned hm_lookup(A350HostMem *hm, uint64_t page, bool is_write,
         hm_make_run(hm, page, r);
     }
     *ptr = r->ptr + (page - r->first) * HM_PAGE_SIZE;
+    *mr = r->mr;
     return r->num - (page - r->first);
 }
 
 /* Dirty logging and translated code, as after any write by a device. */
-static void hm_written(A350HostMem *hm, uint8_t *ptr, uint64_t len)
+static void hm_written(A350HostMem *hm, MemoryRegion *mr, uint8_t *ptr,
+                       uint64_t len)
 {
-    ram_addr_t offset;
-    MemoryRegion *mr = memory_region_from_host(ptr, &offset);
-
-    if (mr) {
-        memory_region_ref(mr);
-        address_space_unmap(&hm->s->parent_obj.bus_master_as, ptr, len, true,
-                            len);
-    }
+    memory_region_ref(mr);       /* which the end of a mapping gives back */
+    address_space_unmap(&hm->s->parent_obj.bus_master_as, ptr, len, true, len);
 }
 
-static void hm_copy(A350HostMem *hm, uint8_t *ptr, uint8_t *buf, uint64_t len,
-                    bool is_write, bool bulk)
+static void hm_copy(A350HostMem *hm, MemoryRegion *mr, uint8_t *ptr,
+                    uint8_t *buf, uint64_t len, bool is_write, bool bulk)
 {
     if (bulk && len > 8) {
         a350_bulk_copy(is_write ? ptr : buf, is_write ? buf : ptr, len);
@@ -224,7 +224,7 @@ static void hm_copy(A350HostMem *hm, uint8_t *ptr, uint8_t *buf, uint64_t len,
         memcpy(ptr, buf, len);
     }
     if (is_write) {
-        hm_written(hm, ptr, len);
+        hm_written(hm, mr, ptr, len);
     }
 }
 
@@ -234,19 +234,21 @@ static uint64_t hm_try(A350HostMem *hm, uint64_t iova, uint8_t *buf,
 {
     uint64_t in_page, part, done = 0;
     unsigned side, n;
+    MemoryRegion *mr;
     uint8_t *ptr;
 
     len = MIN(len, HM_RUN * HM_PAGE_SIZE);
     RCU_READ_LOCK_GUARD();
     side = hm_enter(hm);
     while (done < len) {
-        n = hm_lookup(hm, (iova + done) >> HM_PAGE_BITS, is_write, &ptr);
+        n = hm_lookup(hm, (iova + done) >> HM_PAGE_BITS, is_write, &ptr,
+                      &mr);
         if (n == 0) {
             break;
         }
         in_page = (iova + done) & (HM_PAGE_SIZE - 1);
         part = MIN(n * HM_PAGE_SIZE - in_page, len - done);
-        hm_copy(hm, ptr + in_page, buf + done, part, is_write, bulk);
+        hm_copy(hm, mr, ptr + in_page, buf + done, part, is_write, bulk);
         done += part;
     }
     hm_leave(hm, side);
@@ -270,6 +272,7 @@ static bool hm_translate(A350HostMem *hm, uint64_t page, bool is_write,
     }
     e->tag = hm_tag(page) | (is_write ? HM_WRITABLE : 0);
     e->ptr = qemu_map_ram_ptr(mr->ram_block, xlat);
+    e->mr = mr;
     return true;
 }
 
