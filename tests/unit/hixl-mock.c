@@ -109,9 +109,19 @@ void mock_max_queues(unsigned max)
     queues_max = max;
 }
 
+static int locked(const int *v)
+{
+    int n;
+
+    pthread_mutex_lock(&mutex);
+    n = *v;
+    pthread_mutex_unlock(&mutex);
+    return n;
+}
+
 int mock_alive(void)
 {
-    return alive;
+    return locked(&alive);
 }
 
 unsigned mock_wqes(void)
@@ -137,12 +147,17 @@ const char *mock_error(void)
 
 int mock_warnings(void)
 {
-    return warnings;
+    return locked(&warnings);
 }
 
 const char *mock_last_warning(void)
 {
-    return warning_text;
+    static _Thread_local char copy[sizeof(warning_text)];
+
+    pthread_mutex_lock(&mutex);
+    memcpy(copy, warning_text, sizeof(copy));
+    pthread_mutex_unlock(&mutex);
+    return copy;
 }
 
 /* ---- acl_internal.h ---- */
@@ -175,10 +190,12 @@ void a350_log_host(int level, const char *module, const char *fmt, ...)
 
     (void)module;
     if (level == 2) {
+        pthread_mutex_lock(&mutex);
         va_start(ap, fmt);
         vsnprintf(warning_text, sizeof(warning_text), fmt, ap);
         va_end(ap);
-        __atomic_add_fetch(&warnings, 1, __ATOMIC_RELAXED);
+        warnings++;
+        pthread_mutex_unlock(&mutex);
     }
 }
 
@@ -541,8 +558,8 @@ int a350_sq_wait(a350_sq *q, uint64_t seq, int timeout_ms, uint32_t errors)
         rc = q->errors != errors ? -EIO : q->done >= seq ? 0 : 1;
         pthread_mutex_unlock(&q->mutex);
         clock_gettime(CLOCK_MONOTONIC, &b);
-        if (rc == 1 && (b.tv_sec - a.tv_sec) * 1000 +
-            (b.tv_nsec - a.tv_nsec) / 1000000 >= timeout_ms) {
+        if (rc == 1 && (b.tv_sec - a.tv_sec) * 1000000000ll + b.tv_nsec -
+            a.tv_nsec >= timeout_ms * 1000000ll) {
             rc = -ETIMEDOUT;
         }
         if (rc == 1) {
