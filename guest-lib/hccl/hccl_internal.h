@@ -428,11 +428,14 @@ HCL_EXPORT HcclResult hcl_channels_own(HcclComm comm,
 /* Limit of the operators' waits in seconds, 0: none. */
 HCL_EXPORT HcclResult hcl_exec_seconds(HcclComm comm, uint32_t *seconds);
 /*
- * Calls @fn(@arg) in this thread when its group ends, in the context of now.
- * Fails, without calling it, when the group is one that makes communicators.
+ * Calls @fn(@arg) when this thread's group ends, on another thread, in the
+ * context of now. Fails, without calling it, when the group is one that makes
+ * communicators.
  */
 typedef HcclResult hcl_group_fn(void *arg);
 HCL_EXPORT HcclResult hcl_group_call(hcl_group_fn *fn, void *arg);
+/* Which group of this thread that is. */
+HCL_EXPORT uint64_t hcl_group_serial(void);
 /* Tells the other ranks, compares with what they have told: EI0005. */
 HCL_EXPORT HcclResult hcl_op_agree(HcclComm comm, const hcl_op *op);
 /* @peer has told about an operator; before its call goes on. */

@@ -13,8 +13,9 @@
  * Inside a group, making and destroying communicators is only noted; the
  * outermost End runs all of it at the same time, one worker thread for each,
  * so that one thread may make a communicator on several devices. Kernels of
- * operators are launched, and the operators' own calls made, in their order
- * then. A group has one or the other.
+ * operators are launched in their order then; after them the operators' own
+ * calls are made, on worker threads too, for they may wait for another device
+ * of the same thread. A group has one or the other.
  */
 enum work_kind { WORK_ROOT_INFO = 1, WORK_DESTROY, WORK_LAUNCH, WORK_CALL };
 
@@ -38,6 +39,7 @@ typedef struct work {
 } work;
 
 static __thread int depth;
+static __thread uint64_t serial;
 static __thread work *first, *last;
 
 bool hcl_group_active(void)
@@ -97,10 +99,28 @@ static void *run(void *opaque)
     return NULL;
 }
 
+static void *run_call(void *opaque)
+{
+    work *w = opaque;
+
+    w->rc = hcl_acl(aclrtSetCurrentContext(w->context),
+                    "aclrtSetCurrentContext");
+    if (w->rc == HCCL_SUCCESS) {
+        w->rc = w->fn(w->arg);
+    }
+    strncpy(w->text, a350_peek_error(), sizeof(w->text) - 1);
+    return NULL;
+}
+
 HcclResult HcclGroupStart(void)
 {
-    depth++;
+    serial += depth++ == 0;
     return HCCL_SUCCESS;
+}
+
+uint64_t hcl_group_serial(void)
+{
+    return serial;
 }
 
 /* Launches wait for nobody: one after the other, in this thread. */
@@ -111,11 +131,13 @@ static void run_launches(void)
 
     aclrtGetCurrentContext(&before);
     for (w = first; w; w = w->next) {
+        if (w->kind == WORK_CALL) {
+            continue;
+        }
         w->rc = hcl_acl(aclrtSetCurrentContext(w->context),
                         "aclrtSetCurrentContext");
         if (w->rc == HCCL_SUCCESS) {
-            w->rc = w->kind == WORK_CALL ? w->fn(w->arg)
-                                         : hcl_launch_run(w->launch);
+            w->rc = hcl_launch_run(w->launch);
         }
         if (w->rc != HCCL_SUCCESS) {
             strncpy(w->text, a350_peek_error(), sizeof(w->text) - 1);
@@ -141,9 +163,12 @@ HcclResult HcclGroupEnd(void)
     if (first && launches(first)) {
         run_launches();
     }
-    for (w = first; w && !launches(w); w = w->next) {
-        w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
-        w->started = !pthread_create(&w->thread, NULL, run, w);
+    for (w = first; w; w = w->next) {
+        if (w->kind != WORK_LAUNCH) {
+            w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
+            w->started = !pthread_create(&w->thread, NULL, w->kind ==
+                                         WORK_CALL ? run_call : run, w);
+        }
     }
     while ((w = first)) {
         if (w->started) {

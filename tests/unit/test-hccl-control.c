@@ -501,6 +501,45 @@ static void test_operators(void)
     }
 }
 
+/* One of two that wait for each other. */
+static HcclResult both(void *arg)
+{
+    *(pthread_t *)arg = pthread_self();
+    pthread_barrier_wait(&barrier);
+    return HCCL_SUCCESS;
+}
+
+static HcclResult refuses(void *arg)
+{
+    (void)arg;
+    return hcl_fail(HCCL_E_UNAVAIL, "EI0007", "not today");
+}
+
+static void test_group_calls(void)
+{
+    pthread_t who[2];
+    uint64_t before;
+
+    mock_device(0);
+    pthread_barrier_init(&barrier, NULL, 2);
+    HcclGroupStart();
+    before = hcl_group_serial();
+    HcclGroupStart();
+    ok(hcl_group_call(both, &who[0]) == 0 &&
+       hcl_group_call(both, &who[1]) == 0 && hcl_group_serial() == before,
+       "two calls in a group");
+    ok(HcclGroupEnd() == 0 && HcclGroupEnd() == 0 &&
+       !pthread_equal(who[0], who[1]) &&
+       !pthread_equal(who[0], pthread_self()),
+       "they go on side by side when the outer one ends");
+    pthread_barrier_destroy(&barrier);
+    HcclGroupStart();
+    ok(hcl_group_serial() != before, "another group");
+    hcl_group_call(refuses, NULL);
+    ok(HcclGroupEnd() == HCCL_E_UNAVAIL &&
+       !strcmp(a350_peek_error(), "not today"), "a call that fails, its text");
+}
+
 static uint64_t phases;
 
 static HcclResult phase(HcclComm comm, HcclCommStatePhase state, void *args)
@@ -549,6 +588,7 @@ int main(void)
     test_hostile(&info);
     test_sub();
     test_operators();
+    test_group_calls();
     ok(HcclCommInitAll(2, devices, all) == 0 && all[0] && all[1],
        "all devices of a process");
     HcclCommDestroy(all[1]);

@@ -135,20 +135,15 @@ typedef struct batch {
     uint32_t num, room;
 } batch;
 
-/* Of this thread's group. */
+/* Of this thread's group; those of an earlier group are gone. */
 static __thread batch *open_batches;
+static __thread uint64_t open_serial;
 
 static HcclResult run_batch(void *arg)
 {
-    batch *b = arg, **p;
-    HcclResult rc;
+    batch *b = arg;
+    HcclResult rc = ops_batch(&b->c, b->item, b->num);
 
-    for (p = &open_batches; *p && *p != b; p = &(*p)->next) {
-    }
-    if (*p) {
-        *p = b->next;
-    }
-    rc = ops_batch(&b->c, b->item, b->num);
     free(b->item);
     free(b);
     return rc;
@@ -180,6 +175,10 @@ HcclResult ops_group_add(const ops_call *c, const HcclSendRecvItem *item)
     HcclSendRecvItem *more;
     batch *b;
 
+    if (open_serial != hcl_group_serial()) {
+        open_serial = hcl_group_serial();
+        open_batches = NULL;
+    }
     for (b = open_batches; b; b = b->next) {
         if (b->c.comm == c->comm && b->c.stream == c->stream) {
             break;

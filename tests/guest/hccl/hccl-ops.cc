@@ -3,8 +3,10 @@
  * The operators of hccl/hccl.h, each against what its definition gives:
  *
  *   hccl-ops threads|processes|env N TEST...
+ *   hccl-ops single N
  *
  * env: threads, with the HCCL buffer of HCCL_BUFFSIZE, else it has 2 MiB.
+ * single: one thread drives all devices, by groups.
  * Every rank computes its own expected bytes from the inputs of all ranks,
  * which are functions of a seed. Buffers have guards on both sides.
  */
@@ -12,6 +14,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include "hccl/hccl.h"
 #include "ctrl.h"
 #include "values.h"
@@ -854,6 +857,71 @@ void All(const Rank &me, const std::vector<std::string> &tests)
     SAMPLE_CHECK(HcclCommDestroy(comm));
 }
 
+/* Sends round the ring, which only a group can do from one thread. */
+void Ring(uint32_t n, uint32_t round, const std::vector<HcclComm> &comm,
+          const std::vector<aclrtStream> &stream,
+          const std::vector<std::unique_ptr<Area>> &in,
+          const std::vector<std::unique_ptr<Area>> &out)
+{
+    const HcclDataType type = HCCL_DATA_TYPE_INT16;
+    uint64_t count = 1000 + 500000 * round;
+    std::string why;
+
+    for (uint32_t i = 0; i < n; i++) {
+        SAMPLE_CHECK(aclrtSetDevice(static_cast<int32_t>(i)));
+        in[i]->Fill(Input(type, round, i, 0, count), count * 2);
+        out[i]->Fill({}, count * 2);
+    }
+    SAMPLE_CHECK(HcclGroupStart());
+    for (uint32_t i = 0; i < n; i++) {
+        SAMPLE_CHECK(aclrtSetDevice(static_cast<int32_t>(i)));
+        SAMPLE_CHECK(HcclSend(in[i]->At(), count, type, (i + 1) % n, comm[i],
+                              stream[i]));
+        SAMPLE_CHECK(HcclRecv(out[i]->At(), count, type, (i + n - 1) % n,
+                              comm[i], stream[i]));
+    }
+    SAMPLE_CHECK(HcclGroupEnd());
+    for (uint32_t i = 0; i < n; i++) {
+        SAMPLE_CHECK(aclrtSetDevice(static_cast<int32_t>(i)));
+        SAMPLE_CHECK(aclrtSynchronizeStream(stream[i]));
+        Ok(out[i]->Is(Input(type, round, (i + n - 1) % n, 0, count), &why),
+           "device " + std::to_string(i) + ", round " + std::to_string(round),
+           why);
+    }
+}
+
+int Single(uint32_t n)
+{
+    std::vector<HcclComm> comm(n);
+    std::vector<aclrtStream> stream(n);
+    std::vector<std::unique_ptr<Area>> in, out;
+    std::vector<int32_t> devices;
+
+    SAMPLE_CHECK(aclInit(nullptr));
+    for (uint32_t i = 0; i < n; i++) {
+        devices.push_back(static_cast<int32_t>(i));
+    }
+    SAMPLE_CHECK(HcclCommInitAll(n, devices.data(), comm.data()));
+    for (uint32_t i = 0; i < n; i++) {
+        SAMPLE_CHECK(aclrtSetDevice(static_cast<int32_t>(i)));
+        SAMPLE_CHECK(aclrtCreateStream(&stream[i]));
+        in.emplace_back(new Area(4 << 20));
+        out.emplace_back(new Area(4 << 20));
+    }
+    for (uint32_t round = 0; round < 3; round++) {
+        Ring(n, round, comm, stream, in, out);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        SAMPLE_CHECK(aclrtSetDevice(static_cast<int32_t>(i)));
+        SAMPLE_CHECK(HcclCommDestroy(comm[i]));
+        SAMPLE_CHECK(aclrtDestroyStream(stream[i]));
+    }
+    in.clear();
+    out.clear();
+    SAMPLE_CHECK(aclFinalize());
+    return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -861,12 +929,17 @@ int main(int argc, char **argv)
     std::vector<std::string> tests(argv + std::min(argc, 3), argv + argc);
     uint32_t n = argc > 2 ? strtoul(argv[2], nullptr, 10) : 0;
 
-    if (n == 0 || tests.empty()) {
+    bool single = argc > 2 && strcmp(argv[1], "single") == 0;
+
+    if (n == 0 || tests.empty() == !single) {
         fprintf(stderr, "usage: hccl-ops threads|processes|env N "
                 "TEST...\n");
         return 2;
     }
     Share();
+    if (single) {
+        return Done(Single(n));
+    }
     g_env = strcmp(argv[1], "env") == 0;
     g_processes = strcmp(argv[1], "processes") == 0;
     return Done(sample::Run(n, g_processes,
