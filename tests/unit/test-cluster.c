@@ -61,6 +61,10 @@ bool a350_core_irq_pending(A350Core *c)
     return false;
 }
 
+void a350_core_halt(A350Core *c)
+{
+}
+
 void a350_core_kick(A350Core *c)
 {
 }
