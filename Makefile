@@ -119,7 +119,7 @@ include $(MODULES)
 help: ## this text
 	@echo "Targets:"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' \
-	    $(S)/Makefile $(MODULES) | expand -t 18
+	    $(S)/Makefile $(MODULES) | expand -t 20
 	@echo "Options of the build: ./configure --help"
 
 .PHONY: deps
