@@ -102,12 +102,12 @@ typedef struct a350_identify_rsp {
     uint32_t card_index;         /* in its fabric */
     uint64_t dev_base;
     uint64_t hbm_size;
-    uint64_t hbm_usable;         /* bytes from offset 0; the rest is firmware's */
+    uint64_t hbm_usable;         /* bytes from offset 0; firmware's follow */
     uint32_t num_sq, num_cq;
     uint32_t num_notify, num_cnt_notify;
     uint32_t num_jetty, num_segment;
     uint32_t aicpu_cores, fabric_cards;
-    uint32_t mainboard_id;       /* 0x68 one card, 0x6a two, 0x6c four and more */
+    uint32_t mainboard_id;       /* 0x68 one card, 0x6a two, 0x6c more */
     uint32_t max_msg;            /* bytes a UB WQE may move */
     uint8_t eid[A350_EID_LEN];
     uint8_t uuid[16];
@@ -138,7 +138,7 @@ typedef struct a350_sq_create {
     uint32_t flags;              /* A350_SQ_F_* */
 } a350_sq_create;
 #define A350_SQ_F_DISABLED          1u   /* created with enable = 0 */
-#define A350_SQ_F_CONTINUE          2u   /* failure mode 0: go on after an error */
+#define A350_SQ_F_CONTINUE          2u   /* failure mode 0: errors pass */
 
 typedef struct a350_id_req {
     uint32_t id;

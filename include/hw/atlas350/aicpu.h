@@ -52,7 +52,7 @@
 #define A350_AM_CARD_INDEX          0x010  /* R */
 #define A350_AM_DEV_BASE            0x018  /* R */
 #define A350_AM_HBM_SIZE            0x020  /* R: bytes of HBM */
-#define A350_AM_FW_BASE             0x028  /* R: device address of the reserve */
+#define A350_AM_FW_BASE             0x028  /* R: address of the reserve */
 #define A350_AM_FW_SIZE             0x030  /* R */
 #define A350_AM_ROM_SIZE            0x038  /* R: bytes at A350_AICPU_ROM */
 #define A350_AM_TIME                0x040  /* R: card's clock, ns */
@@ -62,18 +62,17 @@
 #define A350_AM_WALL_TIME           0x060  /* R: host's real time, ns (UTC) */
 #define A350_AM_RANDOM              0x068  /* R: 64 random bits */
 #define A350_AM_MSQ_STATUS          0x080  /* R: spec/hw/aicpu.md §4 */
-#define A350_AM_MSQ_ACCEPT          0x088  /* W: takes the mailbox, starts the clock */
-#define A350_AM_TOPIC_CQE           0x090  /* W: errcode << 16 | status; ends it */
+#define A350_AM_MSQ_ACCEPT          0x088  /* W: takes the mailbox; its clock */
+#define A350_AM_TOPIC_CQE           0x090  /* W: errcode << 16 | status: ends */
 #define A350_AM_ABORT               0x098  /* R: enum a350_abort; W: clears */
 #define A350_AM_EXC_ADDR            0x0a0  /* W: struct a350_exc_record */
 #define A350_AM_FW_STATUS           0x0a8  /* W: enum a350_fw_status */
 #define A350_AM_FW_ERROR            0x0b0  /* W: address of a message, NUL */
 #define A350_AM_LOG_ADDR            0x0c0  /* W: text in SRAM or HBM */
 #define A350_AM_LOG_LEN             0x0c8  /* W: bytes; emits the text */
-#define A350_AM_LOG_LEVEL           0x0d0  /* W: 0 debug .. 3 error, next record */
+#define A350_AM_LOG_LEVEL           0x0d0  /* W: 0 debug .. 3 error, next one */
 #define A350_AM_CONSOLE             0x0d8  /* W: one raw byte, for early boot */
-#define A350_AM_KERNEL_ADDR         0x0e0  /* W: name of the running kernel, NUL;
-                                              0 when none; prefixes the log */
+#define A350_AM_KERNEL_ADDR         0x0e0  /* W: the kernel's name, 0: no one */
 #define A350_AM_DEBUG_ADDR          0x0e8  /* W: address of the runtime's
                                               struct r_debug (link.h), through
                                               which a debugger finds loaded
@@ -106,10 +105,10 @@ typedef struct a350_topic_mbox {
     uint16_t blk_dim;
     uint16_t stream_id, task_id; /* halves of the task number */
     uint16_t blk_id;
-    uint16_t kernel;             /* type 6:0, batch 7, topic type 11:8, qos 14:12 */
+    uint16_t kernel;             /* type 6:0, batch 7, topic 11:8, qos 14:12 */
     uint32_t pid;
     uint32_t user_data[10];      /* w4..w13 of the SQE */
-    uint32_t topic;              /* subtopic 11:0, topic 17:12, group 23:18, len */
+    uint32_t topic;              /* subtopic 11:0, id 17:12, group 23:18, len */
     uint16_t hac_sn, tq_id;      /* tq_id: SQ id */
 } a350_topic_mbox;
 A350_STATIC_ASSERT(sizeof(a350_topic_mbox) == 64);
@@ -179,7 +178,7 @@ typedef struct a350_load_file {
 typedef struct a350_load_param {
     uint32_t num_files;                  /* 1..64 */
     uint32_t flags;
-    uint64_t files;                      /* device address of a350_load_file[] */
+    uint64_t files;                      /* address of a350_load_file[] */
     uint32_t status;                     /* out: A350_AE_* */
     uint32_t id;                         /* out: load id */
     char path[A350_KERNEL_PATH_MAX];     /* out: for kernelSo */
@@ -217,7 +216,7 @@ typedef struct a350_stats_param {
 typedef struct a350_args_header {
     uint32_t magic;
     uint32_t args_size;                  /* bytes that follow, <= 64 KiB */
-    uint64_t result;                     /* device address of a350_launch_result, 0: none */
+    uint64_t result;                     /* of a350_launch_result, 0: none */
 } a350_args_header;
 A350_STATIC_ASSERT(sizeof(a350_args_header) == 16);
 #define A350_ARGS_MAX               65536u

@@ -53,7 +53,7 @@ typedef struct a350_thread_obj {
     uint32_t notify_num;         /* all, the hidden host notify included */
     uint32_t sq_id;
     uint32_t sq_depth;
-    uint32_t sq_tail;            /* next slot to fill, kept by the device side */
+    uint32_t sq_tail;            /* next slot to fill, kept by the device */
     uint32_t task;               /* next task number */
     uint32_t lock;               /* AMO spin lock for tail and staging */
     uint64_t sq_base;            /* device address of slot 0 */

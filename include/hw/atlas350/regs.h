@@ -169,7 +169,7 @@ static inline uint32_t a350_cnt_notify_offset(uint32_t id)
 #define A350_DEV_STRIDE             (1ull << A350_DEV_STRIDE_SHIFT)
 #define A350_DEV_FIRST              (1ull << 47)
 #define A350_DEV_BASE(index)        (A350_DEV_FIRST + \
-                                     ((uint64_t)(index) << A350_DEV_STRIDE_SHIFT))
+                                     (index) * A350_DEV_STRIDE)
 #define A350_DEV_REG_OFFSET         (1ull << 42)
 #define A350_CARDS_MAX              256u
 

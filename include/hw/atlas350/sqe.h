@@ -65,7 +65,7 @@ enum a350_sqe_type {
 #define A350_SQE_LEN_MASK           0x7u
 #define A350_CREDIT_DEFAULT         254u  /* hcomm */
 #define A350_CREDIT_NEVER           255u
-#define A350_CREDIT_UNIT_NS         (1ull << 32) /* hardware counts credit + 1 */
+#define A350_CREDIT_UNIT_NS         (1ull << 32) /* credit + 1 of them */
 
 /* NOTIFY_RECORD / NOTIFY_WAIT */
 #define A350_NOTIFY_ID_MASK         0x1ffffu     /* w2 */
@@ -276,7 +276,7 @@ static inline void a350_sqe_aicpu(a350_sqe *s, uint32_t task,
  * the reading that runtime and hcomm rely on.
  */
 typedef struct a350_cqe {
-    uint16_t h0;             /* phase 0, warn 1, evt 2, place 3, sq [14:4], err 15 */
+    uint16_t h0;             /* phase 0, warn 1, evt 2, place 3, sq 14:4, err */
     uint16_t sq_head;
     uint16_t stream_id;      /* low half of the task number */
     uint16_t task_id;        /* high half */
@@ -287,9 +287,9 @@ typedef struct a350_cqe {
         };
         struct {
             uint8_t error_bits;   /* A350_ERR_*, 6 bits */
-            uint8_t flags_type;   /* notify_attached 0, next_task 1, type [7:2] */
+            uint8_t flags_type;   /* notify_attached 0, next_task 1, type 7:2 */
             uint16_t sqe_index;
-            uint32_t status;      /* software status; UB status in its low byte */
+            uint32_t status;      /* software's; UB status in its low byte */
         };
     };
     uint8_t ub_status0, ub_sub0, ub_status1, ub_sub1;

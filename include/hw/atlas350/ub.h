@@ -172,8 +172,10 @@ static inline void a350_wqe_sge(uint32_t *w, uint64_t addr, uint32_t len,
     w[3] = (uint32_t)(addr >> 32);
 }
 
-/* WRITE or READ of @len bytes, at most A350_UB_MAX_MSG. One block; like all
-   builders it leaves nothing of the structure unwritten. */
+/*
+ * WRITE or READ of @len bytes, at most A350_UB_MAX_MSG. One block; like all
+ * builders it leaves nothing of the structure unwritten.
+ */
 static inline void a350_wqe_rw(a350_wqe *q, uint32_t opcode, uint32_t flags,
                                const a350_ub_remote *rmt, uint64_t rmt_addr,
                                uint32_t tpn, uint64_t local_addr, uint32_t len,
