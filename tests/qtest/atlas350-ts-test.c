@@ -341,7 +341,12 @@ static void test_pause_copies(void)
         g_assert_cmpuint(try, <, 20);
         g_assert_cmpint(t_enabled(&q), ==, how == 0);
         g_assert_true(how < 2 || at == 0);
-        g_assert_true(t_stays(&q, at));
+        if (!t_stays(&q, at)) {
+            /* the entry at hand: a slow machine takes its time */
+            g_assert_cmpuint(how, <, 2);
+            g_assert_cmpuint(t_head(&q), ==, at + 1);
+            g_assert_true(t_stays(&q, at + 1));
+        }
     }
     g_test_message("%u tries came too late", late);
     t_hbm_pattern(c, COPY_FROM, 2, 4096);
