@@ -16,6 +16,9 @@
 
 #define FIRMWARE_WAIT_MS    60000
 #define LOAD_WAIT_MS        120000
+/* The card's limit, below that: a constructor may never end. */
+#define LOAD_CREDIT         \
+    ((uint32_t)(LOAD_WAIT_MS * 1000000ull / A350_CREDIT_UNIT_NS) - 2)
 #define HOME_DEFAULT        "/usr/local/Ascend/cann"
 
 /* ---- libraries that cards have ---- */
@@ -113,7 +116,7 @@ static aclError builtin_run(const char *func, acl_dev *d, const char *name,
     a350_copy(p + names, &h, head);
     a350_copy(p + names + head, param, size);
     a350_sqe_aicpu(&e, 0, A350_KERNEL_TYPE_AICPU, 1, addr, addr + 1,
-                   addr + names + head, A350_CREDIT_NEVER);
+                   addr + names + head, LOAD_CREDIT);
     rc = dev_run(func, d, &e, 1, LOAD_WAIT_MS);
     a350_copy(param, p + names + head, size);
     if (rc == ACL_ERROR_RT_REPORT_TIMEOUT) {
