@@ -1,5 +1,6 @@
 /*
- * Kernels on several cores at once, large arguments, libraries of one name.
+ * Kernels on several cores at once, large arguments, libraries of one name,
+ * many loads.
  *
  * usage: cores DIRECTORY-OF-KERNELS CORES
  *
@@ -129,6 +130,30 @@ static void same_name(aclrtStream stream)
     printf("same name: ok\n");
 }
 
+/* Memory of the card is as free after a hundred loads as after the first. */
+static void loads(aclrtStream stream)
+{
+    size_t total, before = 0, after = 0;
+    uint32_t zero = 0;
+    int i;
+
+    for (i = 0; i <= 100; i++) {
+        aclrtBinHandle bin = load("a/libsmall.so");
+
+        launch(function(bin, "which"), &zero, sizeof(zero), stream);
+        OK(aclrtSynchronizeStream(stream));
+        OK(aclrtBinaryUnLoad(bin));
+        OK(aclrtGetMemInfo(ACL_HBM_MEM, &after, &total));
+        before = i ? before : after;
+    }
+    if (after == before) {
+        printf("loads: ok\n");
+    } else {
+        printf("loads: %zu bytes of %zu free, then %zu\n", before, total,
+               after);
+    }
+}
+
 int main(int argc, char **argv)
 {
     unsigned n = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
@@ -147,6 +172,7 @@ int main(int argc, char **argv)
     parallel(bin, n);
     arguments(bin, stream);
     same_name(stream);
+    loads(stream);
     OK(aclrtBinaryUnLoad(bin));
     OK(aclrtDestroyStream(stream));
     OK(aclrtResetDevice(0));

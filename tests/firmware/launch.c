@@ -2,12 +2,14 @@
  * Launches functions of a kernel library, one after another, and prints how
  * the stream and the error text report each.
  *
- * usage: launch [-t SECONDS] LIBRARY FUNCTION[@SECONDS]...
+ * usage: launch [-t SECONDS] LIBRARY|DESCRIPTOR.json FUNCTION[@SECONDS]...
  *
- * The seconds are the launch attribute TIMEOUT, of all or of one.
+ * The seconds are the launch attribute TIMEOUT, of all or of one. Functions of
+ * a descriptor go by the names it gives them; its library lies beside it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,45 @@ static void *read_file(const char *path, size_t *size)
     return data;
 }
 
+static bool descriptor;          /* functions go by its names */
+
+static aclrtBinHandle load(const char *path)
+{
+    aclrtBinaryLoadOption opt = {
+        .type = ACL_RT_BINARY_LOAD_OPT_CPU_KERNEL_MODE,
+        .value.cpuKernelMode = 2,
+    };
+    aclrtBinaryLoadOptions opts = { &opt, 1 };
+    aclrtBinHandle bin;
+    size_t size;
+    void *image;
+
+    if (descriptor) {
+        opt.value.cpuKernelMode = 1;
+        check("aclrtBinaryLoadFromFile",
+              aclrtBinaryLoadFromFile(path, &opts, &bin));
+        return bin;
+    }
+    image = read_file(path, &size);
+    check("aclrtBinaryLoadFromData",
+          aclrtBinaryLoadFromData(image, size, &opts, &bin));
+    free(image);
+    return bin;
+}
+
+static aclrtFuncHandle function(aclrtBinHandle bin, const char *name)
+{
+    aclrtFuncHandle fn;
+
+    if (descriptor) {
+        check("aclrtBinaryGetFunction", aclrtBinaryGetFunction(bin, name, &fn));
+    } else {
+        check("aclrtRegisterCpuFunc",
+              aclrtRegisterCpuFunc(bin, name, name, &fn));
+    }
+    return fn;
+}
+
 static void launch(aclrtBinHandle bin, char *name, unsigned seconds,
                    aclrtStream stream)
 {
@@ -59,7 +100,7 @@ static void launch(aclrtBinHandle bin, char *name, unsigned seconds,
         seconds = (unsigned)atoi(at + 1);
     }
     attr.value.timeout = (uint16_t)seconds;
-    check("aclrtRegisterCpuFunc", aclrtRegisterCpuFunc(bin, name, name, &fn));
+    fn = function(bin, name);
     check("aclrtKernelArgsInit", aclrtKernelArgsInit(fn, &args));
     check("aclrtKernelArgsAppend",
           aclrtKernelArgsAppend(args, &zero, sizeof(zero), &param));
@@ -75,16 +116,10 @@ static void launch(aclrtBinHandle bin, char *name, unsigned seconds,
 
 int main(int argc, char **argv)
 {
-    aclrtBinaryLoadOption opt = {
-        .type = ACL_RT_BINARY_LOAD_OPT_CPU_KERNEL_MODE,
-        .value.cpuKernelMode = 2,
-    };
-    aclrtBinaryLoadOptions opts = { &opt, 1 };
     unsigned seconds = 60;
     aclrtBinHandle bin;
     aclrtStream stream;
-    size_t size;
-    void *image;
+    const char *dot;
     int i = 1;
 
     if (argc > 2 && strcmp(argv[1], "-t") == 0) {
@@ -92,15 +127,16 @@ int main(int argc, char **argv)
         i = 3;
     }
     if (argc < i + 2) {
-        fprintf(stderr, "usage: launch [-t SECONDS] LIBRARY FUNCTION[@SECONDS]...\n");
+        fprintf(stderr, "usage: launch [-t SECONDS] LIBRARY|DESCRIPTOR.json "
+                "FUNCTION[@SECONDS]...\n");
         return 2;
     }
-    image = read_file(argv[i], &size);
+    dot = strrchr(argv[i], '.');
+    descriptor = dot && strcmp(dot, ".json") == 0;
     check("aclInit", aclInit(NULL));
     check("aclrtSetDevice", aclrtSetDevice(0));
     check("aclrtCreateStream", aclrtCreateStream(&stream));
-    check("aclrtBinaryLoadFromData",
-          aclrtBinaryLoadFromData(image, size, &opts, &bin));
+    bin = load(argv[i]);
     for (i++; i < argc; i++) {
         launch(bin, argv[i], seconds, stream);
     }
