@@ -364,6 +364,8 @@ void a350_ts_reset(A350Card *c)
     A350Ts *ts = c->ts;
     uint32_t i;
 
+    /* The lock hands all of this over to whoever runs the queues next. */
+    QEMU_LOCK_GUARD(&ts->run_lock);
     for (i = 0; i < c->num_sq; i++) {
         ts_sq_stop_work(&ts->sq[i]);
         ts_sq_clear(&ts->sq[i]);
