@@ -756,8 +756,8 @@ static void at_work_copying(TCard *c)
 
     for (i = 0; i < 3; i++) {
         q = t_queue(c, i * 0x10000, 17, true, 0);
-        a350_sqe_sdma(&s, i, 0, c->dev + AREA + 0x4000000, c->dev + AREA,
-                      0x4000000);
+        a350_sqe_sdma(&s, i, 0, c->dev + AREA + (i + 2) * 0x2000000,
+                      c->dev + AREA, 0x2000000);
         t_push(&q, &s);
         t_push_ring(&q, &s);
     }
@@ -982,7 +982,10 @@ static void test_many_waits(void)
     many = list_waits(m, QUEUES);
     g_test_message("%u waits listed in %" PRId64 " ms, with full rings in %"
                    PRId64 " ms", QUEUES, few / 1000, many / 1000);
-    g_assert_cmpint(many, <, few * 3 / 2);
+    /* TSan looks at every entry's memory: its time says nothing. */
+    if (!g_getenv("TSAN_OPTIONS")) {
+        g_assert_cmpint(many, <, few * 3 / 2);
+    }
     t_stop(m);
 }
 
