@@ -366,14 +366,6 @@ ACL_EXPORT const char *aclrtGetSocName(void)
 
 /* ---- the device's own queue ---- */
 
-/* Is the last error of the queue that of an entry in (from, to]? */
-static bool own_error(acl_dev *d, uint64_t from, uint64_t to,
-                      a350_sq_error *err)
-{
-    return a350_sq_last_error(d->copy_sq, err) && err->seq > from &&
-           err->seq <= to;
-}
-
 aclError dev_run(const char *func, acl_dev *d, const a350_sqe *sqe, unsigned n,
                  int timeout_ms)
 {
@@ -392,11 +384,11 @@ aclError dev_run(const char *func, acl_dev *d, const a350_sqe *sqe, unsigned n,
         if (rc != -EIO) {
             return rc ? acl_fail_card(func, rc) : ACL_SUCCESS;
         }
-        if (own_error(d, seq - n, seq, &err)) {
+        /* Another thread's entry may have failed: counted before looking. */
+        errors = a350_sq_error_count(d->copy_sq);
+        if (a350_sq_error_of(d->copy_sq, seq - n + 1, seq, before, &err)) {
             break;
         }
-        /* Another thread's entry failed. */
-        errors = a350_sq_error_count(d->copy_sq);
     }
     code = a350_explain_error(d->copy_sq, &err, text, sizeof(text));
     return acl_fail(func, code, "%s", text);

@@ -226,6 +226,9 @@ A350_API int a350_sq_wait(a350_sq *sq, uint64_t seq, int timeout_ms,
 /* Errors since creation, and the last one (false: none since the reset). */
 A350_API uint32_t a350_sq_error_count(a350_sq *sq);
 A350_API bool a350_sq_last_error(a350_sq *sq, a350_sq_error *err);
+/* Has an entry of @first..@last failed since @errors_seen? Which way. */
+A350_API bool a350_sq_error_of(a350_sq *sq, uint64_t first, uint64_t last,
+                               uint32_t errors_seen, a350_sq_error *err);
 
 /* ---- notifies ---- */
 

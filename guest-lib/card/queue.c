@@ -45,7 +45,9 @@ struct a350_sq {
     uint32_t errors, resets;
     bool stopped;
     a350_sq_error error;         /* bits 0: none */
+    a350_sq_error *log;          /* the latest; NULL: none yet */
 };
+#define LOG_NUM             64u
 
 static uint32_t sq_reg(const a350_sq *q, uint32_t reg)
 {
@@ -167,14 +169,13 @@ int a350_sq_push_cookies(a350_sq *q, const a350_sqe *sqe, unsigned n,
                          q->depth - 1);
     }
     pthread_mutex_lock(&q->lock);
-    if (cookie && !q->cookies) {
+    rc = ring_wait_room(q, n);
+    if (rc == 0 && cookie && !q->cookies) {
         q->cookies = calloc(q->depth, sizeof(*q->cookies));
         if (!q->cookies) {
-            pthread_mutex_unlock(&q->lock);
-            return a350_fail(-ENOMEM, "out of host memory");
+            rc = a350_fail(-ENOMEM, "out of host memory");
         }
     }
-    rc = ring_wait_room(q, n);
     if (rc == 0) {
         for (i = 0; i < n; i++) {
             if (cookie && cookie[i]) {
@@ -307,6 +308,43 @@ bool a350_sq_last_error(a350_sq *q, a350_sq_error *err)
     return err->bits != 0;
 }
 
+/* Out of memory or of the log's length, an error may be anybody's. */
+bool a350_sq_error_of(a350_sq *q, uint64_t first, uint64_t last,
+                      uint32_t errors_seen, a350_sq_error *err)
+{
+    bool found = false;
+    uint32_t i, n;
+
+    pthread_mutex_lock(&q->lock);
+    n = q->errors - errors_seen;
+    *err = q->error;
+    if (n > LOG_NUM || (n && !q->log)) {
+        found = true;
+    }
+    for (i = 0; i < n && !found; i++) {
+        const a350_sq_error *e = &q->log[(errors_seen + i) % LOG_NUM];
+
+        if (e->seq >= first && e->seq <= last) {
+            *err = *e;
+            found = true;
+        }
+    }
+    pthread_mutex_unlock(&q->lock);
+    return found;
+}
+
+/* Lock held. */
+static void error_count(a350_sq *q)
+{
+    if (!q->log) {
+        q->log = calloc(LOG_NUM, sizeof(*q->log));
+    }
+    if (q->log) {
+        q->log[q->errors % LOG_NUM] = q->error;
+    }
+    __atomic_store_n(&q->errors, q->errors + 1, __ATOMIC_RELEASE);
+}
+
 void a350_sq_fail(a350_sq *q, uint32_t status)
 {
     pthread_mutex_lock(&q->lock);
@@ -315,7 +353,7 @@ void a350_sq_fail(a350_sq *q, uint32_t status)
     q->error.sqe_type = A350_SQE_INVALID;
     q->error.status = status;
     q->stopped = true;
-    q->errors++;
+    error_count(q);
     pthread_cond_broadcast(&q->cond);
     pthread_mutex_unlock(&q->lock);
 }
@@ -349,17 +387,17 @@ void *a350_sq_cookie(a350_sq *q, const a350_cqe *e)
     return v;
 }
 
-/* Gives all cookies back; nobody else uses the queue's cookies now. */
-static void cookies_drop(a350_sq *q)
+/* Gives @cookies back, which the queue has no more, and frees the array. */
+static void cookies_drop(a350_sq *q, void **cookies)
 {
     uint32_t i;
 
-    for (i = 0; q->cookies && i < q->depth; i++) {
-        if (q->cookies[i] && q->on_drop) {
-            q->on_drop(q->opaque, q->cookies[i]);
+    for (i = 0; cookies && i < q->depth; i++) {
+        if (cookies[i] && q->on_drop) {
+            q->on_drop(q->opaque, cookies[i]);
         }
-        q->cookies[i] = NULL;
     }
+    free(cookies);
 }
 
 /* ---- life ---- */
@@ -438,6 +476,8 @@ int a350_sq_new(a350_card *c, const a350_sq_config *cfg, a350_sq **out)
         free(q);
         return rc;
     }
+    /* What an older queue of this number has completed is not this one's. */
+    cq_drain(c);
     pthread_mutex_lock(&c->sq_lock);
     c->sqs[q->id] = q;
     c->sq_live++;
@@ -457,15 +497,16 @@ void a350_sq_destroy(a350_sq *q)
     if (sq_command(q, A350_ADM_SQ_DESTROY) == 0) {
         a350_hbm_free(q->ring);
     }
-    cookies_drop(q);
+    cookies_drop(q, q->cookies);
     pthread_mutex_destroy(&q->lock);
     pthread_cond_destroy(&q->cond);
-    free(q->cookies);
+    free(q->log);
     free(q);
 }
 
 int a350_sq_reset(a350_sq *q)
 {
+    void **cookies = NULL;
     int rc;
 
     /* sq_lock keeps CQEs of this queue from being handled meanwhile. */
@@ -477,13 +518,13 @@ int a350_sq_reset(a350_sq *q)
         q->stopped = false;
         memset(&q->error, 0, sizeof(q->error));
         q->resets++;
+        cookies = q->cookies;    /* entries pushed from now on get new ones */
+        q->cookies = NULL;
         sq_enable(q);
     }
     pthread_cond_broadcast(&q->cond);
     pthread_mutex_unlock(&q->lock);
-    if (rc == 0) {
-        cookies_drop(q);
-    }
+    cookies_drop(q, cookies);
     pthread_mutex_unlock(&q->card->sq_lock);
     return rc;
 }
@@ -525,7 +566,7 @@ a350_card *a350_sq_card(const a350_sq *q)
 
 /* ---- completion queue ---- */
 
-static void sq_note_error(a350_sq *q, const a350_cqe *e)
+static void sq_note_error(a350_sq *q, const a350_cqe *e, uint64_t seq)
 {
     uint32_t task = cqe_task(e);
 
@@ -534,31 +575,35 @@ static void sq_note_error(a350_sq *q, const a350_cqe *e)
     q->error.sqe_index = e->sqe_index;
     q->error.task = task;
     q->error.status = e->status;
-    q->error.seq = q->device_fills ? 0 : seq_of_task(q, task);
+    q->error.seq = seq;
     if (!(q->flags & A350_SQ_F_CONTINUE)) {
         q->stopped = true;
     }
-    q->errors++;
+    error_count(q);
 }
 
 /* sq_lock held. */
 static void cqe_dispatch(a350_card *c, const a350_cqe *e)
 {
     a350_sq *q = c->sqs[(e->h0 >> A350_CQE_SQ_SHIFT) & A350_SQ_ID_MASK];
-    uint64_t seq;
+    uint64_t seq = 0;
     void **slot;
 
     if (!q) {
         return;                  /* destroyed in the meantime */
     }
     pthread_mutex_lock(&q->lock);
-    if (e->h0 & A350_CQE_ERROR) {
-        sq_note_error(q, e);
-    } else if (!q->device_fills) {
+    if (!q->device_fills) {
         seq = seq_of_task(q, cqe_task(e));
-        if (seq > q->done) {
-            q->done = seq;
+        if (!seq) {
+            pthread_mutex_unlock(&q->lock);
+            return;              /* of an entry that a reset has dropped */
         }
+    }
+    if (e->h0 & A350_CQE_ERROR) {
+        sq_note_error(q, e, seq);
+    } else if (seq > q->done) {
+        q->done = seq;
     }
     pthread_mutex_unlock(&q->lock);
     if (q->on_cqe) {
