@@ -190,7 +190,8 @@ struct a350_stream {
     uint8_t *args_host;
     uint64_t args_w, args_r;     /* running positions */
     uint64_t result;             /* device address: a350_launch_result */
-    uint32_t errors_seen;
+    _Atomic uint32_t errors_seen;  /* read without the lock */
+    uint64_t told;               /* entries submitted when an error was told */
     aclError failed;             /* stop on failure: code of all that follows */
     char *failed_text;
     aclError aborted;            /* what the latest abort tells waiters */
@@ -202,6 +203,8 @@ struct a350_stream {
     uint32_t cb_notify;          /* A350_ID_NONE: not yet */
     uint64_t cb_thread;          /* subscribed thread, 0: none */
     bool cb_simple;              /* aclrtLaunchHostFunc was used */
+
+    atomic_uint users;           /* who holds it in streams_get's list */
 };
 
 /* NULL stream: default one. Checks context; sets the error. */
@@ -230,6 +233,12 @@ aclError stream_args(const char *func, a350_stream *s, size_t size,
                      uint64_t *dev, void **host, uint64_t *end);
 aclError stream_capturing(const char *func, a350_stream *s);
 uint32_t stream_available(acl_dev *d);
+/* Waits for launches of functions that @match in all streams of @d. */
+void streams_finish(acl_dev *d, bool (*match)(const void *func,
+                                              const void *arg),
+                    const void *arg);
+/* Drops the work of all streams of a context. */
+aclError streams_abort(const char *func, acl_ctx *c, aclError code);
 #define STREAM_ARGS_RING    (256u << 10)
 
 /*

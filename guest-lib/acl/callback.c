@@ -730,9 +730,8 @@ static aclError abort_stage(const char *func, int32_t id,
 ACL_EXPORT aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout)
 {
     acl_dev *d = dev_get(deviceId);
-    acl_ctx *c;
-    a350_stream *s;
     aclError rc;
+    acl_ctx *c;
 
     if (!d) {
         return dev_bad_id(__func__, deviceId);
@@ -741,9 +740,7 @@ ACL_EXPORT aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout)
                      timeout);
     pthread_mutex_lock(&d->lock);
     for (c = d->contexts; c && rc == ACL_SUCCESS; c = c->next) {
-        for (s = c->streams; s && rc == ACL_SUCCESS; s = s->next) {
-            rc = stream_abort(__func__, s, ACL_ERROR_RT_DEVICE_TASK_ABORT);
-        }
+        rc = streams_abort(__func__, c, ACL_ERROR_RT_DEVICE_TASK_ABORT);
     }
     pthread_mutex_unlock(&d->lock);
     return rc ? rc : abort_stage(__func__, deviceId,

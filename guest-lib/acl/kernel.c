@@ -199,7 +199,10 @@ static aclError lib_load(const char *func, acl_dev *d, const kfiles *k,
     return ACL_SUCCESS;
 }
 
-/* The same through the list of what the card already has. */
+/*
+ * The same through the list of what the card already has. The caller has a
+ * use of the library then, see lib_put: another thread may give up its own.
+ */
 static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
                         char **path, char **error)
 {
@@ -226,11 +229,13 @@ static aclError lib_get(const char *func, acl_dev *d, const kfiles *k,
             l->size = size;
             l->path = strdup(*path);
             l->id = id;
+            l->users = 1;
             l->next = loaded_list;
             loaded_list = l;
         }
     } else {
         *path = strdup(l->path);
+        l->users++;
     }
     pthread_mutex_unlock(&loaded_lock);
     return rc;
@@ -249,21 +254,7 @@ static loaded **find_loaded(const acl_dev *d, const char *path)
     return p;
 }
 
-/* A function is bound to the library; false: it is none of the list. */
-static bool lib_use(const acl_dev *d, const char *path)
-{
-    loaded *l;
-
-    pthread_mutex_lock(&loaded_lock);
-    l = *find_loaded(d, path);
-    if (l) {
-        l->users++;
-    }
-    pthread_mutex_unlock(&loaded_lock);
-    return l != NULL;
-}
-
-/* The opposite; with its last function the library leaves the card. */
+/* Ends a use; with the last one the library leaves the card. */
 static void lib_put(acl_dev *d, const char *path)
 {
     a350_unload_param u;
@@ -310,7 +301,7 @@ static const char *home(void)
  * may be one of the firmware's own, named without a path.
  */
 static aclError bind_library(const char *func, kfunc *f, acl_dev *d,
-                             char **path, char **error)
+                             char **path, bool *used, char **error)
 {
     kfiles *k = f->bin->files, *found = NULL;
     char why[1500];
@@ -335,6 +326,7 @@ static aclError bind_library(const char *func, kfunc *f, acl_dev *d,
     if (kelf_check(k->f[0].data, k->f[0].size, k->f[0].name, why,
                    sizeof(why))) {
         rc = lib_get(func, d, k, path, error);
+        *used = rc == ACL_SUCCESS && *path;
     } else {
         *error = strdup(why);
         rc = ACL_SUCCESS;
@@ -405,6 +397,7 @@ static aclError func_bind(const char *func, kfunc *f, acl_dev *d)
     const char *fault = entry_fault(f);
     char *path = NULL, *error = NULL;
     aclError rc = ACL_SUCCESS;
+    bool used = false;
 
     if (b->generation == d->generation) {
         return ACL_SUCCESS;
@@ -412,7 +405,7 @@ static aclError func_bind(const char *func, kfunc *f, acl_dev *d)
     if (fault) {
         error = why_text("operator %s: %s", f->op, fault);
     } else {
-        rc = bind_library(func, f, d, &path, &error);
+        rc = bind_library(func, f, d, &path, &used, &error);
         if (rc == ACL_SUCCESS && path) {
             rc = bind_lookup(func, f, d, path, &error);
         }
@@ -422,9 +415,12 @@ static aclError func_bind(const char *func, kfunc *f, acl_dev *d)
     }
     free(b->path);
     b->path = NULL;
-    if (rc == ACL_SUCCESS && path && !error && lib_use(d, path)) {
+    if (rc == ACL_SUCCESS && used && !error) {
         b->path = path;
     } else {
+        if (used) {
+            lib_put(d, path);
+        }
         free(path);
     }
     if (rc) {
@@ -732,10 +728,29 @@ ACL_EXPORT aclError aclrtGetFunctionAttribute(aclrtFuncHandle funcHandle,
 
 /* ---- binaries ---- */
 
+/* @func itself may be gone. */
+static bool of_binary(const void *func, const void *binary)
+{
+    const kfunc *f;
+
+    for (f = ((const kbinary *)binary)->funcs; f && f != func; f = f->next) {
+    }
+    return f != NULL;
+}
+
 static void binary_free(kbinary *b)
 {
     kfunc *f;
+    unsigned i;
 
+    /* What has been launched finds its library and its names. */
+    for (i = 0; b->funcs && i < dev_count(); i++) {
+        acl_dev *d = dev_get((int32_t)i);
+
+        if (d && d->card) {
+            streams_finish(d, of_binary, b);
+        }
+    }
     while ((f = b->funcs)) {
         b->funcs = f->next;
         func_free(f);

@@ -316,6 +316,7 @@ static aclError take_error(const char *func, a350_stream *s)
         s->failed_text = strdup(text);
     } else {
         s->errors_seen = a350_sq_error_count(s->sq);
+        s->told = a350_sq_pushed(s->sq);
     }
     pthread_mutex_unlock(&s->lock);
     exception_notify(err.task, s->id, s->ctx->dev->id, (uint32_t)code);
@@ -335,21 +336,20 @@ aclError stream_wait(const char *func, a350_stream *s, uint64_t seq,
                      int timeout_ms)
 {
     char wait[512];
-    uint32_t errors;
+    uint32_t errors = s->errors_seen;
     int rc;
 
-    pthread_mutex_lock(&s->lock);
-    errors = s->errors_seen;
+    /* Without the lock: a submitter holds it while the ring is full. */
     if (seq == 0) {
         seq = a350_sq_pushed(s->sq);
     }
-    pthread_mutex_unlock(&s->lock);
     rc = a350_sq_wait(s->sq, seq, timeout_ms, errors);
     switch (rc) {
     case 0:
-        pthread_mutex_lock(&s->lock);
-        reclaim_to(s, seq);
-        pthread_mutex_unlock(&s->lock);
+        if (pthread_mutex_trylock(&s->lock) == 0) {
+            reclaim_to(s, seq);
+            pthread_mutex_unlock(&s->lock);
+        }
         return ACL_SUCCESS;
     case -EIO:
         return take_error(func, s);
@@ -416,7 +416,8 @@ aclError stream_new(const char *func, acl_ctx *c, uint32_t priority,
                         STREAM_MAX);
     }
     s = handle_new(H_STREAM);
-    rc = ACL_ERROR_RT_MEMORY_ALLOCATION;
+    rc = s ? ACL_SUCCESS : acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION,
+                                    "too many handles");
     if (s) {
         s->card = d->card;
         s->ctx = c;
@@ -429,7 +430,8 @@ aclError stream_new(const char *func, acl_ctx *c, uint32_t priority,
             s->meta = calloc(a350_sq_depth(s->sq), sizeof(*s->meta));
             if (!s->meta) {
                 a350_sq_destroy(s->sq);
-                rc = ACL_ERROR_RT_MEMORY_ALLOCATION;
+                rc = acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "out of "
+                              "host memory");
             }
         }
     }
@@ -478,6 +480,19 @@ static void stream_unlink(a350_stream *s)
     pthread_mutex_unlock(&s->ctx->lock);
 }
 
+/*
+ * After an error nobody waits for what had been queued with it, which may
+ * never run; but for what was submitted after the error had been told.
+ */
+static bool delete_waits(const a350_stream *s)
+{
+    uint32_t errors = a350_sq_error_count(s->sq);
+
+    return errors == 0 ||
+           (errors == s->errors_seen && !s->stop_on_failure &&
+            a350_sq_pushed(s->sq) > s->told);
+}
+
 void stream_delete(a350_stream *s, bool force)
 {
     uint64_t pushed;
@@ -488,11 +503,13 @@ void stream_delete(a350_stream *s, bool force)
     if (s->capture) {
         graph_stream_gone(s->capture, s);
     }
-    /* After an error nobody waits: what is queued may never run. */
-    if (!force && a350_sq_error_count(s->sq) == 0) {
-        a350_sq_wait(s->sq, a350_sq_pushed(s->sq), -1, 0);
+    if (!force && delete_waits(s)) {
+        a350_sq_wait(s->sq, a350_sq_pushed(s->sq), -1, s->errors_seen);
     }
     stream_unlink(s);
+    while (atomic_load(&s->users)) {
+        usleep(100);             /* aclrtSynchronizeDevice of another thread */
+    }
     pushed = a350_sq_pushed(s->sq);
     pthread_mutex_lock(&s->lock);
     if (a350_sq_done(s->sq) != pushed) {
@@ -733,6 +750,14 @@ ACL_EXPORT aclError aclrtDestroyStreamForce(aclrtStream stream)
 
 /* ---- public: waiting ---- */
 
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
 static aclError sync_stream(const char *func, aclrtStream stream, int32_t timeout)
 {
     aclError rc;
@@ -762,42 +787,124 @@ ACL_EXPORT aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream,
     return sync_stream(__func__, stream, timeout);
 }
 
+/*
+ * The streams of a context, none of which is deleted before streams_put; NULL
+ * if there are none. Streams that come meanwhile are nobody's promise.
+ */
+static a350_stream **streams_get(acl_ctx *c, unsigned *n)
+{
+    a350_stream **list = NULL, *s;
+    unsigned k = 0;
+
+    *n = 0;
+    pthread_mutex_lock(&c->lock);
+    for (s = c->streams; s; s = s->next) {
+        k++;
+    }
+    if (k) {
+        list = malloc(k * sizeof(*list));
+    }
+    for (s = c->streams; s && list; s = s->next) {
+        atomic_fetch_add(&s->users, 1);
+        list[(*n)++] = s;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return list;
+}
+
+static void streams_put(a350_stream **list, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        atomic_fetch_sub(&list[i]->users, 1);
+    }
+    free(list);
+}
+
+/* The last pending entry that launches a matching function; 0: none. */
+static uint64_t last_launch(a350_stream *s, bool (*match)(const void *func,
+                                                          const void *arg),
+                            const void *arg)
+{
+    uint32_t depth = a350_sq_depth(s->sq);
+    uint64_t seq;
+
+    pthread_mutex_lock(&s->lock);
+    for (seq = a350_sq_pushed(s->sq); seq > s->reclaimed; seq--) {
+        const task_meta *m = &s->meta[seq % depth];
+
+        if (m->seq == seq && m->func && match(m->func, arg)) {
+            break;
+        }
+    }
+    seq = seq > s->reclaimed ? seq : 0;
+    pthread_mutex_unlock(&s->lock);
+    return seq;
+}
+
+void streams_finish(acl_dev *d, bool (*match)(const void *func,
+                                              const void *arg),
+                    const void *arg)
+{
+    struct {
+        a350_stream **list;
+        unsigned n;
+    } *all = NULL;
+    unsigned k = 0, i, n = 0;
+    acl_ctx *c;
+
+    pthread_mutex_lock(&d->lock);
+    for (c = d->contexts; c; c = c->next) {
+        n++;
+    }
+    all = n ? calloc(n, sizeof(*all)) : NULL;
+    for (c = d->contexts, n = 0; c && all; c = c->next, n++) {
+        all[n].list = streams_get(c, &all[n].n);
+    }
+    pthread_mutex_unlock(&d->lock);
+    for (k = 0; k < n; k++) {
+        for (i = 0; i < all[k].n; i++) {
+            a350_stream *s = all[k].list[i];
+            uint64_t seq = last_launch(s, match, arg);
+
+            if (seq) {
+                a350_sq_wait(s->sq, seq, -1, a350_sq_error_count(s->sq));
+            }
+        }
+        streams_put(all[k].list, all[k].n);
+    }
+    free(all);
+}
+
 static aclError sync_device(const char *func, int32_t timeout)
 {
-    uint64_t now, end = UINT64_MAX;
-    a350_stream *s;
-    struct timespec ts;
-    acl_ctx *c;
+    uint64_t now = now_ms(), end = now + (uint64_t)timeout;
+    a350_stream **list;
     aclError rc;
+    unsigned i, n;
+    acl_ctx *c;
 
     c = ctx_need(func, &rc);
     if (!c || (rc = graph_forbids(func,
                                   ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
         return rc;
     }
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-    if (timeout >= 0) {
-        end = now + (uint64_t)timeout;
-    }
-    /* Streams that come or go meanwhile are nobody's promise. */
-    for (s = c->streams; s && handle_is(s, H_STREAM); s = s->next) {
+    list = streams_get(c, &n);
+    for (i = 0, rc = ACL_SUCCESS; i < n && rc == ACL_SUCCESS; i++) {
         int32_t left = -1;
 
-        if (s->flags & NO_SYNC_FLAGS || s->capture) {
+        if (list[i]->flags & NO_SYNC_FLAGS || list[i]->capture) {
             continue;
         }
         if (timeout >= 0) {
-            clock_gettime(CLOCK_MONOTONIC, &ts);
-            now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+            now = now_ms();
             left = now < end ? (int32_t)(end - now) : 0;
         }
-        rc = stream_wait(func, s, 0, left);
-        if (rc) {
-            return rc;
-        }
+        rc = stream_wait(func, list[i], 0, left);
     }
-    return ACL_SUCCESS;
+    streams_put(list, n);
+    return rc;
 }
 
 ACL_EXPORT aclError aclrtSynchronizeDevice(void)
@@ -833,23 +940,63 @@ ACL_EXPORT aclError aclrtStreamQuery(aclrtStream stream,
     return ACL_SUCCESS;
 }
 
+/*
+ * A submitter keeps the stream's lock while the ring is full, which may be for
+ * ever: resets set it free. The context's lock keeps the queue from being made
+ * anew (mode_stop) meanwhile.
+ */
+static void abort_lock(a350_stream *s)
+{
+    struct timespec ts;
+
+    for (;;) {
+        clock_gettime(CLOCK_REALTIME, &ts);
+        ts.tv_nsec += 10000000;
+        if (ts.tv_nsec >= 1000000000) {
+            ts.tv_sec++;
+            ts.tv_nsec -= 1000000000;
+        }
+        if (pthread_mutex_timedlock(&s->lock, &ts) == 0) {
+            return;
+        }
+        pthread_mutex_lock(&s->ctx->lock);
+        a350_sq_reset(s->sq);
+        pthread_mutex_unlock(&s->ctx->lock);
+    }
+}
+
 aclError stream_abort(const char *func, a350_stream *s, aclError code)
 {
     int rc;
 
-    pthread_mutex_lock(&s->lock);
+    __atomic_store_n(&s->aborted, code, __ATOMIC_RELEASE);
+    abort_lock(s);
     s->aborted = code;
     rc = a350_sq_reset(s->sq);
     s->failed = ACL_SUCCESS;
     s->ext_code = ACL_SUCCESS;
     s->errors_seen = a350_sq_error_count(s->sq);
     reclaim_to(s, a350_sq_pushed(s->sq));
-    pthread_mutex_unlock(&s->lock);
+    /* Under the lock: what is submitted from here on keeps its call-backs. */
     callback_purge(s);
     if (s->cb_notify != A350_ID_NONE) {
         a350_notify_write(s->card, s->cb_notify, 0);
     }
+    pthread_mutex_unlock(&s->lock);
     return rc ? acl_fail_card(func, rc) : ACL_SUCCESS;
+}
+
+aclError streams_abort(const char *func, acl_ctx *c, aclError code)
+{
+    aclError rc = ACL_SUCCESS;
+    unsigned i, n;
+    a350_stream **list = streams_get(c, &n);
+
+    for (i = 0; i < n && rc == ACL_SUCCESS; i++) {
+        rc = stream_abort(func, list[i], code);
+    }
+    streams_put(list, n);
+    return rc;
 }
 
 static aclError abort_by_handle(const char *func, aclrtStream stream)
@@ -935,6 +1082,7 @@ static aclError mode_stop(const char *func, a350_stream *s)
         return rc;
     }
     pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ctx->lock);
     reclaim_to(s, a350_sq_pushed(s->sq));
     old = s->sq;
     s->stop_on_failure = 1;
@@ -945,9 +1093,12 @@ static aclError mode_stop(const char *func, a350_stream *s)
     } else {
         s->reclaimed = 0;
         s->errors_seen = 0;
+        s->told = 0;
+        s->id = a350_sq_id(s->sq);   /* the old number may be another's soon */
         memset(s->meta, 0, a350_sq_depth(s->sq) * sizeof(*s->meta));
         a350_sq_destroy(old);
     }
+    pthread_mutex_unlock(&s->ctx->lock);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
