@@ -88,6 +88,7 @@ typedef struct acl_ctx acl_ctx;
 
 typedef struct acl_dev {
     int32_t id;                  /* user device id */
+    pthread_mutex_t life;        /* setting and resetting; outermost */
     pthread_mutex_t lock;
     uint32_t set_count;          /* aclrtSetDevice less aclrtResetDevice */
     uint32_t opens;              /* primary context + explicit contexts */

@@ -72,6 +72,7 @@ static void init(void)
     pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
     for (i = 0; i < MAX_DEVICES; i++) {
         devs[i].id = (int32_t)i;
+        pthread_mutex_init(&devs[i].life, &a);
         pthread_mutex_init(&devs[i].lock, &a);
     }
     pthread_mutexattr_destroy(&a);
@@ -248,6 +249,7 @@ ACL_EXPORT aclError aclrtSetDevice(int32_t deviceId)
         return dev_bad_id(__func__, deviceId);
     }
     dev_state_notify(deviceId, ACL_RT_DEVICE_STATE_SET_PRE);
+    pthread_mutex_lock(&d->life);
     pthread_mutex_lock(&d->lock);
     if (!d->primary) {
         d->primary = handle_new(H_CONTEXT);
@@ -273,6 +275,7 @@ ACL_EXPORT aclError aclrtSetDevice(int32_t deviceId)
         ctx_set_current(d->primary);
     }
     pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->life);
     if (rc == ACL_SUCCESS) {
         dev_state_notify(deviceId, ACL_RT_DEVICE_STATE_SET_POST);
     }
@@ -295,19 +298,22 @@ static aclError dev_reset(const char *func, int32_t id, bool force)
     if (!d) {
         return dev_bad_id(func, id);
     }
-    pthread_mutex_lock(&d->lock);
+    /* Who sets the device meanwhile waits and opens it anew. */
+    pthread_mutex_lock(&d->life);
     if (d->set_count == 0) {
-        pthread_mutex_unlock(&d->lock);
+        pthread_mutex_unlock(&d->life);
         return acl_fail(func, ACL_ERROR_RT_CONTEXT_RELEASE_ERROR, "device %d "
                         "is not set (aclrtSetDevice was not called, or reset "
                         "as often)", id);
     }
     d->set_count = force ? 0 : d->set_count - 1;
     last = d->set_count == 0;
-    pthread_mutex_unlock(&d->lock);
     if (last) {
         dev_state_notify(id, ACL_RT_DEVICE_STATE_RESET_PRE);
         dev_end(d, force);
+    }
+    pthread_mutex_unlock(&d->life);
+    if (last) {
         dev_state_notify(id, ACL_RT_DEVICE_STATE_RESET_POST);
     }
     return ACL_SUCCESS;
@@ -369,7 +375,7 @@ ACL_EXPORT const char *aclrtGetSocName(void)
 aclError dev_run(const char *func, acl_dev *d, const a350_sqe *sqe, unsigned n,
                  int timeout_ms)
 {
-    uint32_t errors = a350_sq_error_count(d->copy_sq);
+    uint32_t before = a350_sq_error_count(d->copy_sq), errors = before;
     a350_sq_error err;
     char text[1024];
     uint64_t seq;
