@@ -304,6 +304,7 @@ static aclError record(const char *func, aclrtEvent h, aclrtStream stream,
     void *cookie;
     aclError rc;
     event *e = event_need(func, h, &rc);
+    uint64_t seq = 0;
     a350_stream *s;
     a350_sqe q;
 
@@ -338,7 +339,8 @@ static aclError record(const char *func, aclrtEvent h, aclrtStream stream,
     a350_sqe_notify_record(&q, 0, r->notify);
     q.w[3] = (q.w[3] & ~0xffffu) | A350_NSUB_EVENT_RECORD;
     cookie = r;
-    rc = stream_submit(func, s, &q, 1, &cookie, &m, &r->seq);
+    rc = stream_submit(func, s, &q, 1, &cookie, &m, &seq);
+    r->seq = seq;                /* nobody else knows it yet */
     if (rc) {
         r->refs = 1;
         rec_put(r);
@@ -448,6 +450,8 @@ static aclError wait_event(const char *func, aclrtStream stream, aclrtEvent h,
     aclError rc;
     event *e = event_need(func, h, &rc);
     event_rec *r = NULL;
+    bool recorded, captured;
+    const graph *g;
     a350_stream *s;
 
     if (!e) {
@@ -473,8 +477,20 @@ static aclError wait_event(const char *func, aclrtStream stream, aclrtEvent h,
         }
         return rc;
     }
-    if (e->last && e->last->captured) {
-        return graph_join(func, e->last->graph, s);
+    /* Another thread may record the event: its record is held, or done with. */
+    pthread_mutex_lock(&lock);
+    recorded = e->last != NULL;
+    captured = recorded && e->last->captured;
+    g = captured ? e->last->graph : NULL;
+    if (recorded && !captured && !s->capture &&
+        !(e->flags & F_STEADY && e->kind != EV_EX) &&
+        e->last->state == REC_PENDING) {
+        r = e->last;
+        r->refs++;
+    }
+    pthread_mutex_unlock(&lock);
+    if (captured) {
+        return graph_join(func, g, s);
     }
     if (s->capture) {
         return acl_fail(func, ACL_ERROR_RT_CAPTURE_DEPENDENCY, "the stream is "
@@ -484,13 +500,7 @@ static aclError wait_event(const char *func, aclrtStream stream, aclrtEvent h,
     if (e->flags & F_STEADY && e->kind != EV_EX) {
         return wait_queue(func, e, NULL, s, seconds);
     }
-    pthread_mutex_lock(&lock);
-    if (e->last && e->last->state == REC_PENDING) {
-        r = e->last;
-        r->refs++;
-    }
-    pthread_mutex_unlock(&lock);
-    if (!e->last) {
+    if (!recorded) {
         return wait_unrecorded(func, e);
     }
     return r ? wait_queue(func, e, r, s, seconds) : ACL_SUCCESS;
@@ -531,9 +541,14 @@ ACL_EXPORT aclError aclrtStreamWaitEventWithFlag(aclrtStream stream,
 
 /* ---- host side ---- */
 
-static aclError captured(const char *func, const event *e)
+static aclError not_captured(const char *func, const event *e)
 {
-    if (e->last && e->last->captured) {
+    bool captured;
+
+    pthread_mutex_lock(&lock);
+    captured = e->last && e->last->captured;
+    pthread_mutex_unlock(&lock);
+    if (captured) {
         return acl_fail(func, ACL_ERROR_RT_EVENT_CAPTURED, "the event was "
                         "recorded in a stream that was being captured");
     }
@@ -569,7 +584,7 @@ static aclError sync_event(const char *func, aclrtEvent h, int32_t timeout)
     a350_stream *s;
     event_rec *r;
 
-    if (!e || (rc = captured(func, e))) {
+    if (!e || (rc = not_captured(func, e))) {
         return rc;
     }
     if (e->ipc) {
@@ -615,8 +630,11 @@ ACL_EXPORT aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event_,
     return sync_event(__func__, event_, timeout);
 }
 
-/* Recorded and done? A record whose CQE is on its way counts as done. */
-static bool recorded(event *e)
+/*
+ * Recorded and done? A record whose CQE is on its way counts as done. @ns: its
+ * time, may be NULL.
+ */
+static bool recorded(event *e, uint64_t *ns)
 {
     event_rec *r;
     bool done;
@@ -641,7 +659,12 @@ static bool recorded(event *e)
         a350_sq_done(r->stream->sq) >= r->seq) {
         done = rec_settle(r, 100) == REC_DONE;
     }
-    rec_put(r);
+    pthread_mutex_lock(&lock);
+    if (ns) {
+        *ns = r->ts;
+    }
+    rec_put_locked(r);
+    pthread_mutex_unlock(&lock);
     return done;
 }
 
@@ -656,10 +679,10 @@ static aclError query(const char *func, aclrtEvent h, const void *status,
         return acl_fail(func, ACL_ERROR_INVALID_PARAM, "status is NULL");
     }
     e = event_need(func, h, &rc);
-    if (!e || (rc = captured(func, e))) {
+    if (!e || (rc = not_captured(func, e))) {
         return rc;
     }
-    *done = recorded(e);
+    *done = recorded(e, NULL);
     return ACL_SUCCESS;
 }
 
@@ -716,14 +739,11 @@ static aclError stamp(const char *func, event *e, const char *name,
         return acl_fail(func, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the %s "
                         "event is an IPC event, which keeps no time", name);
     }
-    if (!recorded(e)) {
+    if (!recorded(e, ns)) {
         return acl_fail(func, ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the %s "
                         "event is not recorded, or its record is not complete",
                         name);
     }
-    pthread_mutex_lock(&lock);
-    *ns = e->last->ts;
-    pthread_mutex_unlock(&lock);
     return ACL_SUCCESS;
 }
 
