@@ -44,10 +44,15 @@ struct graph {
     uint64_t block_dev;
     uint8_t *block_host;
     size_t block_used, block_size;
-    /* the latest execution */
-    a350_stream *ran;
-    uint64_t ran_seq;
+    struct run *runs;            /* the latest execution in each stream */
 };
+
+typedef struct run {
+    struct run *next;
+    a350_stream *stream;
+    uint32_t id;
+    uint64_t seq;
+} run;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread aclmdlRICaptureMode thread_mode;
@@ -243,6 +248,7 @@ void graph_stream_gone(graph *g, a350_stream *s)
 static void graph_free(graph *g)
 {
     mem *m;
+    run *r;
     size_t i;
 
     while ((m = g->mems)) {
@@ -251,6 +257,10 @@ static void graph_free(graph *g)
             a350_hbm_free(m->dev);
         }
         free(m);
+    }
+    while ((r = g->runs)) {
+        g->runs = r->next;
+        free(r);
     }
     for (i = 0; i < g->num; i++) {
         free(g->nodes[i].cookie);
@@ -422,10 +432,30 @@ static size_t run_length(const graph *g, size_t i)
     return n;
 }
 
+/* The entry for @s; one of a stream that is gone is used again. */
+static run *run_of(graph *g, a350_stream *s)
+{
+    run *r, *old = NULL;
+
+    for (r = g->runs; r && r->stream != s; r = r->next) {
+        if (!handle_is(r->stream, H_STREAM)) {
+            old = r;
+        }
+    }
+    r = r ? r : old;
+    if (!r && (r = calloc(1, sizeof(*r)))) {
+        r->next = g->runs;
+        g->runs = r;
+    }
+    return r;
+}
+
 static aclError replay(const char *func, graph *g, a350_stream *s)
 {
     aclError rc = ACL_SUCCESS;
     size_t i, k, n;
+    uint64_t seq = 0;
+    run *r;
 
     pthread_mutex_lock(&s->lock);
     for (i = 0; i < g->num && rc == ACL_SUCCESS; i += n) {
@@ -446,22 +476,29 @@ static aclError replay(const char *func, graph *g, a350_stream *s)
                 cookies[k] = callback_clone(g->nodes[i + k].cookie, s);
                 any = cookies[k] != NULL;
             }
-            if (any && k + 1 < n) {
-                /* The wait behind a call-back is for this stream's notify. */
-                g->nodes[i + k + 1].sqe.w[2] =
-                    (g->nodes[i + k + 1].sqe.w[2] & ~A350_NOTIFY_ID_MASK) |
-                    s->cb_notify;
+        }
+        /* The wait behind a call-back is for this stream's notify. */
+        for (k = 1; k < n && rc == ACL_SUCCESS; k++) {
+            if (cookies[k - 1]) {
+                e[k].w[2] = (e[k].w[2] & ~A350_NOTIFY_ID_MASK) | s->cb_notify;
             }
         }
         if (rc == ACL_SUCCESS) {
             rc = stream_submit_locked(func, s, e, (unsigned)n,
-                                      any ? cookies : NULL, &m, &g->ran_seq);
+                                      any ? cookies : NULL, &m, &seq);
         }
         for (k = 0; rc && k < n; k++) {
             free(cookies[k]);
         }
     }
-    g->ran = s;
+    pthread_mutex_lock(&lock);
+    r = seq ? run_of(g, s) : NULL;
+    if (r) {
+        r->stream = s;
+        r->id = s->id;
+        r->seq = seq;
+    }
+    pthread_mutex_unlock(&lock);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -512,14 +549,17 @@ ACL_EXPORT aclError aclmdlRIDestroy(aclmdlRI modelRI)
 {
     aclError rc;
     graph *g = graph_need(__func__, modelRI, &rc);
+    run *r;
 
     if (!g) {
         return rc;
     }
-    /* Its argument memory may be in use. */
-    if (g->ran && handle_is(g->ran, H_STREAM) &&
-        a350_sq_error_count(g->ran->sq) == g->ran->errors_seen) {
-        a350_sq_wait(g->ran->sq, g->ran_seq, -1, g->ran->errors_seen);
+    /* Its argument memory may be in use, in each stream where it ran. */
+    for (r = g->runs; r; r = r->next) {
+        if (handle_is(r->stream, H_STREAM) && r->stream->id == r->id &&
+            a350_sq_error_count(r->stream->sq) == r->stream->errors_seen) {
+            a350_sq_wait(r->stream->sq, r->seq, -1, r->stream->errors_seen);
+        }
     }
     graph_free(g);
     return ACL_SUCCESS;
