@@ -17,7 +17,7 @@
 
 typedef struct phys {
     uint32_t magic;
-    uint32_t refs;               /* creator and retained handles */
+    uint32_t owners;             /* creator and retained handles */
     size_t size;
     aclrtPhysicalMemProp prop;
     uint64_t va;                 /* where it is mapped, 0: nowhere */
@@ -199,7 +199,7 @@ ACL_EXPORT aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
     if (!h) {
         return FAIL(ACL_ERROR_RT_MEMORY_ALLOCATION, "too many handles");
     }
-    h->refs = 1;
+    h->owners = 1;
     h->size = size;
     h->prop = *prop;
     *handle = h;
@@ -223,7 +223,7 @@ static phys *phys_need(const char *func, const void *h, aclError *rc)
 /* Memory that is mapped stays until it is unmapped. */
 static void phys_put(phys *h)
 {
-    if (--h->refs == 0) {
+    if (!h->owners && !h->va) {
         handle_free(h);
     }
 }
@@ -237,9 +237,17 @@ ACL_EXPORT aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
         return rc;
     }
     pthread_mutex_lock(&lock);
-    phys_put(h);
+    if (h->owners) {
+        h->owners--;
+        phys_put(h);
+        rc = ACL_SUCCESS;
+    } else {
+        rc = FAIL(ACL_ERROR_RT_INVALID_HANDLE, "handle %p was freed already "
+                  "and lives by its mapping at 0x%llx only", handle,
+                  (unsigned long long)h->va);
+    }
     pthread_mutex_unlock(&lock);
-    return ACL_SUCCESS;
+    return rc;
 }
 
 static aclError map(const char *func, void *va, size_t size, size_t offset,
@@ -281,7 +289,6 @@ static aclError map(const char *func, void *va, size_t size, size_t offset,
     } else {
         r->map = h;
         h->va = r->va;
-        h->refs++;
         rc = ACL_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
@@ -403,7 +410,7 @@ ACL_EXPORT aclError aclrtMemRetainAllocationHandle(void *virPtr,
     pthread_mutex_lock(&lock);
     r = range_at((uintptr_t)virPtr);
     if (r && r->map) {
-        r->map->refs++;
+        r->map->owners++;
         *handle = r->map;
     } else {
         rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
