@@ -387,6 +387,39 @@ ACL_EXPORT aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size,
     return rc ? rc : host_malloc(__func__, ptr, size);
 }
 
+/* Registrations inside [p, p + len), whose memory goes. Lock held. */
+static void registered_drop(uintptr_t p, size_t len)
+{
+    size_t i = range_above(p + len - 1);
+
+    while (i-- > 0 && ranges[i].start >= p) {
+        if (ranges[i].registered) {
+            range_remove(&ranges[i]);
+        }
+    }
+}
+
+/*
+ * A mapping of registered memory has ended: registrations that lay inside it
+ * get their own. Lock held.
+ */
+static void registered_remap(const host_range *gone)
+{
+    size_t i;
+
+    for (i = 0; i < range_num; i++) {
+        host_range *r = &ranges[i];
+
+        if (r->registered && !r->mapped && r->start >= gone->start &&
+            r->start - gone->start < gone->len) {
+            r->mapped = range_of(r->start, r->len) == r;
+            if (r->mapped && a350_dma_map((void *)r->start, r->len)) {
+                a350_log_host(3, "RUNTIME", "%s", a350_card_text());
+            }
+        }
+    }
+}
+
 static aclError host_free(const char *func, void *p)
 {
     host_range *r, gone = { 0 };
@@ -408,6 +441,7 @@ static aclError host_free(const char *func, void *p)
         } else if (r->start == (uintptr_t)p) {
             gone = *r;
             range_remove(r);
+            registered_drop(gone.start, gone.len);
             ok = true;
         }
         break;
@@ -555,13 +589,14 @@ ACL_EXPORT aclError aclrtHostUnregister(void *ptr)
         gone = *r;
         range_remove(r);
     }
+    if (gone.mapped) {
+        a350_dma_unmap(ptr, gone.len);
+        registered_remap(&gone);
+    }
     pthread_rwlock_unlock(&ranges_lock);
     if (!gone.registered) {
         return FAIL(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not "
                     "registered", ptr);
-    }
-    if (gone.mapped) {
-        a350_dma_unmap(ptr, gone.len);
     }
     return ACL_SUCCESS;
 }
