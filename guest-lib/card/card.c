@@ -354,6 +354,7 @@ static int card_new(unsigned number, a350_card **out)
         return a350_fail(-ENOMEM, "out of host memory");
     }
     c->number = number;
+    c->pid = getpid();
     c->stop_efd = -1;
     memcpy(c->bdf, slot.bdf, sizeof(c->bdf));
     rc = a350_vfio_open(number, &slot, &c->vfio);
@@ -441,7 +442,7 @@ static void save_log(a350_card *c)
     char buf[4096];
     FILE *f;
 
-    if (!name || !*name) {
+    if (!name || !*name || c->pid != getpid()) {
         return;
     }
     f = err ? stderr : fopen(name, "ae");

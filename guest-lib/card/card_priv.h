@@ -4,6 +4,7 @@
 #define A350_CARD_PRIV_H
 
 #include <pthread.h>
+#include <sys/types.h>
 #include "a350_card.h"
 #include "heap.h"
 
@@ -35,6 +36,7 @@ struct a350_card {
     unsigned number;
     char bdf[16];
     int refs;                    /* under the driver's lock */
+    pid_t pid;                   /* that opened it: a forked child has it not */
     vfio_dev vfio;
     uint64_t dev_base, hbm_size, hbm_usable;
     a350_identify_rsp id;
