@@ -130,7 +130,7 @@ static bool thread_start(void *(*fn)(void *))
 {
     pthread_t t;
 
-    if (pthread_create(&t, NULL, fn, NULL)) {
+    if (a350_thread_create(&t, NULL, fn, NULL)) {
         return false;
     }
     pthread_detach(t);

@@ -25,6 +25,8 @@
 #ifndef A350_CARD_H
 #define A350_CARD_H
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +50,23 @@ A350_API const char *a350_card_text(void);
 /* Sets it (printf style); returns @rc, so that "return a350_fail(-EIO, …)". */
 A350_API int a350_fail(int rc, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * pthread_create for the library's own threads: they take no signals, which
+ * are the program's affair. Returns its errno.
+ */
+static inline int a350_thread_create(pthread_t *t, const pthread_attr_t *attr,
+                                     void *(*fn)(void *), void *opaque)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(t, attr, fn, opaque);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
 
 /* ---- finding and opening cards ---- */
 

@@ -746,7 +746,7 @@ int a350_cq_start(a350_card *c)
     c->cq_id = q.cq_id;
     c->stop_efd = eventfd(0, EFD_CLOEXEC);
     if (c->stop_efd < 0 ||
-        (rc = pthread_create(&c->thread, NULL, completion_thread, c))) {
+        (rc = a350_thread_create(&c->thread, NULL, completion_thread, c))) {
         return a350_fail(-ENOMEM, "the completion thread of card %u cannot be "
                          "started", c->number);
     }

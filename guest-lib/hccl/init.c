@@ -166,8 +166,8 @@ HcclResult HcclGroupEnd(void)
     for (w = first; w; w = w->next) {
         if (w->kind != WORK_LAUNCH) {
             w->rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
-            w->started = !pthread_create(&w->thread, NULL, w->kind ==
-                                         WORK_CALL ? run_call : run, w);
+            w->started = !a350_thread_create(&w->thread, NULL, w->kind ==
+                                             WORK_CALL ? run_call : run, w);
         }
     }
     while ((w = first)) {
@@ -391,8 +391,8 @@ static HcclResult run_all(one *all, uint32_t n)
     for (i = 0; i < n; i++) {
         all[i].gate = &g;
         all[i].rc = HCCL_E_SYSCALL;  /* what stays if there is no thread */
-        all[i].started = !pthread_create(&all[i].thread, NULL, init_one,
-                                         &all[i]);
+        all[i].started = !a350_thread_create(&all[i].thread, NULL, init_one,
+                                             &all[i]);
         if (!all[i].started) {
             good = false;
             pthread_mutex_lock(&g.lock);

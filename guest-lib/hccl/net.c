@@ -571,7 +571,7 @@ static HcclResult start(void)
     srv.n = srv.cap = 0;
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    err = pthread_create(&t, &attr, serve, NULL);
+    err = a350_thread_create(&t, &attr, serve, NULL);
     pthread_attr_destroy(&attr);
     if (err) {
         close(srv.listen_fd);

@@ -401,7 +401,7 @@ static void fail_start(void)
 
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_create(&id, &attr, fail_worker, NULL);
+    a350_thread_create(&id, &attr, fail_worker, NULL);
     pthread_attr_destroy(&attr);
 }
 

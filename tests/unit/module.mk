@@ -173,6 +173,25 @@ $(U)/test-cluster: $(CLUSTER_TEST_SRC) $(S)/tests/unit/tap.h \
 UNIT_TESTS += $(U)/test-acl-layout $(U)/test-acl-heap \
               $(U)/test-kernel-file
 
+# The acl runtime and the card driver on cards of plain memory. Registers are
+# volatile, which is how the thread sanitizer tells them from memory.
+UNIT_TESTS += $(U)/test-acl
+TSAN_TESTS += $(U)/test-acl
+
+TEST_ACL_SRC := $(addprefix $(S)/tests/unit/,test-acl.c vfio-mock.c) \
+    $(filter-out %/vfio.c,$(wildcard $(S)/guest-lib/card/*.c)) \
+    $(filter-out %/msprofiler.c,$(wildcard $(S)/guest-lib/acl/*.c))
+$(U)/test-acl: $(TEST_ACL_SRC) $(S)/tests/unit/vfio-mock.h \
+	$(wildcard $(S)/guest-lib/card/*.h $(S)/guest-lib/acl/*.h \
+	    $(S)/include/acl/*.h $(S)/include/hw/atlas350/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -Wno-format-truncation $(SANITIZE_FLAGS) \
+	    $(if $(filter thread,$(SANITIZE)), \
+	        --param=tsan-distinguish-volatile=1) \
+	    -fno-sanitize-recover=undefined -I$(S)/include \
+	    -I$(S)/guest-lib/card -I$(S)/guest-lib/acl -o $@ $(TEST_ACL_SRC) \
+	    -ljansson -lz -lpthread
+
 ACL_STANDARDS := 11 14 17 20
 $(U)/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
 	$(wildcard $(S)/include/acl/*.h $(S)/include/acl/error_codes/*.h)
