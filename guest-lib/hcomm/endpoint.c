@@ -38,11 +38,19 @@ typedef struct exported {
     mem_desc desc;
 } exported;
 
+/* All endpoints of a card have one mailbox: mail is addressed to its EID. */
+typedef struct card_box {
+    struct card_box *next;
+    a350_card *card;
+    hcl_box *box;
+    unsigned users;
+} card_box;
+
 typedef struct endpoint {
     uint64_t handle;
     a350_card *card;
     EndpointDesc desc;
-    hcl_box *box;
+    card_box *box;
     pthread_mutex_t lock;
     hcl_mem *mems;
     exported *exports;
@@ -61,16 +69,57 @@ typedef struct link {
     bool server, sent;
     int32_t status;
     uint64_t deadline;
+    hcl_mem *copies;             /* the memory may be unregistered meanwhile */
     hcl_mem **mems;
     uint32_t n;
+    struct link *next;           /* all links, under links_lock */
+    char pair[HCL_KEY];
+    uint32_t ordinal;
 } link_t;
 
-static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pair {
-    struct pair *next;
-    char key[HCL_KEY];
-    uint32_t n[2];
-} *pairs;
+static pthread_mutex_t links_lock = PTHREAD_MUTEX_INITIALIZER;
+static link_t *links;
+static card_box *boxes;          /* under links_lock, too */
+
+static card_box *box_get(a350_card *card)
+{
+    card_box *b;
+
+    pthread_mutex_lock(&links_lock);
+    for (b = boxes; b && b->card != card; b = b->next) {
+    }
+    if (!b && (b = calloc(1, sizeof(*b)))) {
+        b->card = card;
+        b->box = hcl_box_new(a350_card_id(card)->eid, 0);
+        if (b->box) {
+            b->next = boxes;
+            boxes = b;
+        } else {
+            free(b);
+            b = NULL;
+        }
+    }
+    if (b) {
+        b->users++;
+    }
+    pthread_mutex_unlock(&links_lock);
+    return b;
+}
+
+static void box_put(card_box *b)
+{
+    card_box **p;
+
+    pthread_mutex_lock(&links_lock);
+    if (--b->users == 0) {
+        for (p = &boxes; *p != b; p = &(*p)->next) {
+        }
+        *p = b->next;
+        hcl_box_free(b->box);
+        free(b);
+    }
+    pthread_mutex_unlock(&links_lock);
+}
 
 static endpoint *get_endpoint(const char *call, EndpointHandle h,
                               HcclResult *rc)
@@ -220,7 +269,7 @@ HcommResult HcommEndpointCreate(const EndpointDesc *desc,
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
     rc = make_desc(card, &e->desc);
-    e->box = rc == HCCL_SUCCESS ? hcl_box_new(desc->commAddr.eid, 0) : NULL;
+    e->box = rc == HCCL_SUCCESS ? box_get(card) : NULL;
     if (!e->box) {
         free(e);
         return rc != HCCL_SUCCESS ? rc : HCCL_E_MEMORY;
@@ -252,7 +301,7 @@ static void endpoint_free(endpoint *e)
         }
         free(x);
     }
-    hcl_box_free(e->box);
+    box_put(e->box);
     a350_card_close(e->card);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -526,40 +575,68 @@ static void eid_text(char out[2 * A350_EID_LEN + 1],
     }
 }
 
-/* The n-th channel of a pair and name meets the n-th of the other side. */
-static uint32_t next_of_pair(const char *key, bool server)
+/*
+ * Channels of a pair and name meet by number: the lowest that no live one of
+ * this side has. So one that is made again after a failure, or by a peer that
+ * was started again, has the number that the other side expects.
+ */
+static void take_ordinal(link_t *l)
 {
-    struct pair *p;
-    uint32_t n = 0;
+    const link_t *o;
 
-    pthread_mutex_lock(&count_lock);
-    for (p = pairs; p && strcmp(p->key, key); p = p->next) {
-    }
-    if (!p) {
-        p = calloc(1, sizeof(*p));
-        if (p) {
-            snprintf(p->key, sizeof(p->key), "%s", key);
-            p->next = pairs;
-            pairs = p;
+    pthread_mutex_lock(&links_lock);
+    do {
+        for (o = links; o && (o->server != l->server ||
+                              o->ordinal != l->ordinal ||
+                              strcmp(o->pair, l->pair)); o = o->next) {
         }
+        l->ordinal += o != NULL;
+    } while (o);
+    l->next = links;
+    links = l;
+    pthread_mutex_unlock(&links_lock);
+}
+
+static void give_ordinal(link_t *l)
+{
+    link_t **p;
+
+    pthread_mutex_lock(&links_lock);
+    for (p = &links; *p && *p != l; p = &(*p)->next) {
     }
-    if (p) {
-        n = p->n[server]++;
+    if (*p) {
+        *p = l->next;
     }
-    pthread_mutex_unlock(&count_lock);
-    return n;
+    pthread_mutex_unlock(&links_lock);
+}
+
+/* A long name by its beginning and a digest of all of it. */
+static void short_name(char out[41], const char *name)
+{
+    uint64_t h = 1469598103934665603ull;
+    const char *p;
+
+    if (strlen(name) <= 40) {
+        strcpy(out, name);
+        return;
+    }
+    for (p = name; *p; p++) {
+        h = (h ^ (uint8_t)*p) * 1099511628211ull;
+    }
+    snprintf(out, 41, "%.23s~%016llx", name, (unsigned long long)h);
 }
 
 static void make_key(link_t *l, const char *name)
 {
     const uint8_t *self = a350_card_id(l->ch.card)->eid;
-    char a[33], b[33], pair[HCL_KEY];
+    char a[33], b[33], brief[41];
 
     eid_text(a, l->server ? l->peer_eid : self);
     eid_text(b, l->server ? self : l->peer_eid);
-    snprintf(pair, sizeof(pair), "%s-%s %.40s", a, b, name ? name : "");
-    snprintf(l->ch.key, sizeof(l->ch.key), "%.115s#%u", pair,
-             next_of_pair(pair, l->server));
+    short_name(brief, name ? name : "");
+    snprintf(l->pair, sizeof(l->pair), "%s-%s %s", a, b, brief);
+    take_ordinal(l);
+    snprintf(l->ch.key, sizeof(l->ch.key), "%.115s#%u", l->pair, l->ordinal);
 }
 
 /* Offers of client and server have their own boxes, hence the same key. */
@@ -580,6 +657,13 @@ static void find_peer(link_t *l, const HcommChannelDesc *d)
     }
 }
 
+static void add_mem(link_t *l, const hcl_mem *m)
+{
+    l->copies[l->n] = *m;
+    l->mems[l->n] = &l->copies[l->n];
+    l->n++;
+}
+
 static HcclResult take_mems(const char *call, endpoint *e, link_t *l,
                             const HcommChannelDesc *d)
 {
@@ -597,14 +681,15 @@ static HcclResult take_mems(const char *call, endpoint *e, link_t *l,
     for (m = e->mems; m; m = m->next) {
         n++;
     }
-    l->mems = calloc((n > d->memHandleNum ? n : d->memHandleNum) + 1u,
-                     sizeof(*l->mems));
-    if (!l->mems) {
+    n = (n > d->memHandleNum ? n : d->memHandleNum) + 1u;
+    l->mems = calloc(n, sizeof(*l->mems));
+    l->copies = calloc(n, sizeof(*l->copies));
+    if (!l->mems || !l->copies) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
     if (d->exchangeAllMems) {
         for (m = e->mems; m && l->n < HCL_MEMS_MAX; m = m->next) {
-            l->mems[l->n++] = m;
+            add_mem(l, m);
         }
         return HCCL_SUCCESS;
     }
@@ -613,7 +698,7 @@ static HcclResult take_mems(const char *call, endpoint *e, link_t *l,
         if (!p) {
             return no_mem(call, d->memHandles[i]);
         }
-        l->mems[l->n++] = *p;
+        add_mem(l, *p);
     }
     return HCCL_SUCCESS;
 }
@@ -621,13 +706,15 @@ static HcclResult take_mems(const char *call, endpoint *e, link_t *l,
 static void link_free(link_t *l)
 {
     endpoint *e = l->ep;
-    hcl_mem **mems = l->mems;
+    hcl_mem **mems = l->mems, *copies = l->copies;
 
+    give_ordinal(l);
     pthread_mutex_lock(&e->lock);
     e->channels--;
     pthread_mutex_unlock(&e->lock);
     hcl_channel_free(&l->ch);    /* frees l, which begins with it */
     free(mems);
+    free(copies);
 }
 
 static HcclResult link_new(const char *call, endpoint *e, CommEngine engine,
@@ -900,7 +987,7 @@ static void advance(link_t *l)
         l->sent = send_offer(l) == HCCL_SUCCESS;
     }
     mail = l->server || l->sent
-           ? hcl_mail_take(l->ep->box, l->ch.peer, HCL_MAIL_OFFER, l->ch.key,
+           ? hcl_mail_take(l->ep->box->box, l->ch.peer, HCL_MAIL_OFFER, l->ch.key,
                            now)
            : NULL;
     if (mail && mail->len > sizeof(envelope)) {

@@ -167,6 +167,128 @@ static void test_lonely(void)
     HcommEndpointDestroy(e);
 }
 
+/* Asks all of them until they are through; true if all are ready. */
+static bool all_ready(const ChannelHandle *h, uint32_t n)
+{
+    int32_t status[8];
+    uint32_t k, ready = 0;
+    int i;
+
+    for (i = 0; i < 300 && ready < n; i++) {
+        HcommChannelGetStatus(h, n, status);
+        for (k = ready = 0; k < n; k++) {
+            ready += status[k] == 0;
+        }
+        usleep(5000);
+    }
+    return ready == n;
+}
+
+static uint64_t make(EndpointHandle e, const EndpointDesc *peer, bool server,
+                     uint32_t notifies, const char *name)
+{
+    HcommChannelDesc d = channel_desc(peer, server);
+    ChannelHandle h = 0;
+
+    d.notifyNum = notifies;
+    d.channelName = name;
+    HcommChannelCreate(e, COMM_ENGINE_AICPU_TS, &d, 1, &h);
+    return h;
+}
+
+/* A client that gave up may come again. */
+static void test_again(void)
+{
+    EndpointDesc d[2];
+    EndpointHandle e[2] = { open_endpoint(0, &d[0]), NULL };
+    ChannelHandle h[2];
+    int32_t status = 1;
+    uint32_t n = 1;
+
+    HcommEndpointGetDescs(1, &n, &d[1]);
+    h[0] = make(e[0], &d[1], false, 2, NULL);
+    HcommChannelGetStatus(h, 1, &status);
+    HcommChannelDestroy(h, 1);
+    e[1] = open_endpoint(1, &d[1]);
+    h[1] = make(e[1], &d[0], true, 2, NULL);
+    mock_device(0);
+    h[0] = make(e[0], &d[1], false, 2, NULL);
+    ok(all_ready(h, 2), "a second try meets the peer's first");
+    HcommChannelDestroy(h, 2);
+    HcommEndpointDestroy(e[0]);
+    HcommEndpointDestroy(e[1]);
+}
+
+/* Long names that begin alike, made in another order on each side. */
+static void test_names(void)
+{
+    static const char *const name[2] = {
+        "a-name-of-more-than-forty-characters-which-ends-in-one",
+        "a-name-of-more-than-forty-characters-which-ends-in-two",
+    };
+    EndpointDesc d[2];
+    EndpointHandle e[2] = { open_endpoint(0, &d[0]), open_endpoint(1, &d[1]) };
+    ChannelHandle h[4];
+
+    mock_device(0);
+    h[0] = make(e[0], &d[1], false, 1, name[0]);
+    h[1] = make(e[0], &d[1], false, 2, name[1]);
+    mock_device(1);
+    h[2] = make(e[1], &d[0], true, 2, name[1]);
+    h[3] = make(e[1], &d[0], true, 1, name[0]);
+    ok(all_ready(h, 4), "channels meet by the whole of their names");
+    HcommChannelDestroy(h, 4);
+    HcommEndpointDestroy(e[0]);
+    HcommEndpointDestroy(e[1]);
+}
+
+/* Memory that is unregistered before its channel is through. */
+static void test_unregister(void)
+{
+    EndpointDesc d[2];
+    EndpointHandle e[2] = { open_endpoint(0, &d[0]), open_endpoint(1, &d[1]) };
+    ChannelHandle h[2];
+    HcommMemHandle mem;
+    uint64_t addr;
+    CommMem cm;
+
+    a350_hbm_alloc(a350_device_card(1), 8192, 0, &addr);
+    cm = (CommMem){ COMM_MEM_TYPE_DEVICE, (void *)(uintptr_t)addr, 8192 };
+    HcommMemReg(e[1], "kv", &cm, &mem);
+    h[1] = make(e[1], &d[0], true, 2, NULL);
+    HcommMemUnreg(e[1], mem);
+    mock_device(0);
+    h[0] = make(e[0], &d[1], false, 2, NULL);
+    ok(all_ready(h, 2), "a channel comes up without memory that is gone");
+    HcommChannelDestroy(h, 2);
+    HcommEndpointDestroy(e[0]);
+    HcommEndpointDestroy(e[1]);
+    a350_hbm_free(addr);
+}
+
+static void test_shared_card(void)
+{
+    EndpointDesc d[2];
+    EndpointHandle e[3] = { open_endpoint(0, &d[0]), open_endpoint(0, &d[0]),
+                            open_endpoint(1, &d[1]) };
+    ChannelHandle h[4];
+
+    h[0] = make(e[2], &d[0], true, 2, "one");
+    h[1] = make(e[2], &d[0], true, 2, "two");
+    mock_device(0);
+    h[2] = make(e[0], &d[1], false, 2, "one");
+    h[3] = make(e[1], &d[1], false, 2, "two");
+    ok(all_ready(h, 4), "two end points of one card have channels");
+    HcommChannelDestroy(h, 4);
+    HcommEndpointDestroy(e[1]);
+    h[0] = make(e[2], &d[0], true, 2, "one");
+    h[1] = make(e[0], &d[1], false, 2, "one");
+    ok(all_ready(h, 2), "and one goes on when the other is destroyed");
+    HcommChannelDestroy(h, 2);
+    HcommEndpointDestroy(e[0]);
+    HcommEndpointDestroy(e[2]);
+}
+
 /* ---- rank tables ---- */
 
 static const char good[] =
@@ -371,6 +493,10 @@ int main(void)
     test_descs();
     test_endpoints();
     test_lonely();
+    test_again();
+    test_names();
+    test_unregister();
+    test_shared_card();
     test_tables();
     test_group();
     test_launch();
