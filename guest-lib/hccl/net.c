@@ -20,12 +20,13 @@
 #include "net.h"
 
 #define SEND_LIMIT_NS   (10ull * 1000000000ull)
-#define IDLE_LIMIT_NS   (30ull * 1000000000ull)  /* a frame not completed */
+#define IDLE_LIMIT_NS   (30ull * 1000000000ull)  /* no frame, or not all of it */
 
 struct hcl_conn {
     int fd;
     bool closing;
-    uint64_t since;              /* when the frame in progress began; 0: none */
+    bool held;                   /* a root session answers it later */
+    uint64_t since;              /* when it came, or its last frame began */
     size_t have, want;
     hcl_frame head;
     uint8_t *body;
@@ -386,15 +387,44 @@ static int conn_read(hcl_conn *c)
             free(c->body);
             c->body = NULL;
             c->have = 0;
-            c->since = 0;
+            c->since = hcl_now_ns();
             if (rc) {
                 return rc;
             }
+            c->held = hcl_root_holds(c);
         }
     }
 }
 
-static void accept_one(void)
+static bool idle(const hcl_conn *c)
+{
+    return c->have || !c->held;
+}
+
+/* Ends the connection that nothing has come from for longest. */
+static bool evict(void)
+{
+    size_t i, oldest = SIZE_MAX;
+
+    for (i = 0; i < srv.n; i++) {
+        if (idle(srv.conn[i]) &&
+            (oldest == SIZE_MAX ||
+             srv.conn[i]->since < srv.conn[oldest]->since)) {
+            oldest = i;
+        }
+    }
+    if (oldest == SIZE_MAX) {
+        return false;
+    }
+    hcl_log(2, "no room for another connection; that of %s ends",
+            srv.conn[oldest]->peer);
+    conn_free(srv.conn[oldest]);
+    srv.conn[oldest] = srv.conn[--srv.n];
+    return true;
+}
+
+/* False: there is no room, and asking again at once would not help. */
+static bool accept_one(void)
 {
     struct sockaddr_storage sa;
     socklen_t len = sizeof(sa);
@@ -403,12 +433,12 @@ static void accept_one(void)
     hcl_conn *c;
 
     if (fd < 0) {
-        return;
+        return (errno != EMFILE && errno != ENFILE && errno != ENOMEM &&
+                errno != ENOBUFS) || evict();
     }
-    if (srv.n == HCL_CONNS_MAX) {
-        hcl_log(2, "more than %u connections; one is refused", HCL_CONNS_MAX);
+    if (srv.n == HCL_CONNS_MAX && !evict()) {
         close(fd);
-        return;
+        return false;
     }
     if (srv.n == srv.cap) {
         size_t cap = srv.cap ? 2 * srv.cap : 64;
@@ -416,7 +446,7 @@ static void accept_one(void)
 
         if (!p) {
             close(fd);
-            return;
+            return false;
         }
         srv.conn = p;
         srv.cap = cap;
@@ -424,7 +454,7 @@ static void accept_one(void)
     c = calloc(1, sizeof(*c));
     if (!c) {
         close(fd);
-        return;
+        return false;
     }
     c->fd = fd;
     c->since = hcl_now_ns();
@@ -437,6 +467,7 @@ static void accept_one(void)
                   HCL_IP_LEN);
     }
     srv.conn[srv.n++] = c;
+    return true;
 }
 
 static void sweep(uint64_t now)
@@ -446,7 +477,7 @@ static void sweep(uint64_t now)
     while (i < srv.n) {
         hcl_conn *c = srv.conn[i];
 
-        if (c->closing || (c->since && now > c->since + IDLE_LIMIT_NS)) {
+        if (c->closing || (idle(c) && now > c->since + IDLE_LIMIT_NS)) {
             srv.conn[i] = srv.conn[--srv.n];
             conn_free(c);
         } else {
@@ -459,6 +490,7 @@ static void *serve(void *unused)
 {
     struct pollfd *p = NULL;
     size_t cap = 0, i, n;
+    bool room = true;
 
     (void)unused;
     for (;;) {
@@ -474,7 +506,10 @@ static void *serve(void *unused)
         for (i = 0; i < n; i++) {
             p[i] = (struct pollfd){ .fd = srv.conn[i]->fd, .events = POLLIN };
         }
-        p[n] = (struct pollfd){ .fd = srv.listen_fd, .events = POLLIN };
+        /* Without room a waiting client is looked at only now and then. */
+        p[n] = (struct pollfd){ .fd = srv.listen_fd,
+                                .events = room ? POLLIN : 0 };
+        room = true;
         if (poll(p, n + 1, 100) > 0) {
             for (i = 0; i < n; i++) {
                 if (p[i].revents && conn_read(srv.conn[i])) {
@@ -482,7 +517,7 @@ static void *serve(void *unused)
                 }
             }
             if (p[n].revents) {
-                accept_one();
+                room = accept_one();
             }
         }
         hcl_root_tick(hcl_now_ns());

@@ -44,6 +44,8 @@ void hcl_conn_close_later(hcl_conn *conn);
  */
 int hcl_root_on_hello(hcl_conn *conn, const uint8_t *data, uint32_t len);
 void hcl_root_on_gone(hcl_conn *conn);
+/* Does a session wait to answer it? */
+bool hcl_root_holds(const hcl_conn *conn);
 void hcl_root_tick(uint64_t now);
 int hcl_mail_on_frame(hcl_conn *conn, const uint8_t *data, uint32_t len);
 

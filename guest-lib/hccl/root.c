@@ -271,6 +271,22 @@ out:
     pthread_mutex_unlock(&lock);
 }
 
+bool hcl_root_holds(const hcl_conn *conn)
+{
+    bool holds = false;
+    const root *r;
+    uint32_t i;
+
+    pthread_mutex_lock(&lock);
+    for (r = roots; r && !holds; r = r->next) {
+        for (i = 0; i < r->n_ranks && !holds; i++) {
+            holds = r->conn[i] == conn;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return holds;
+}
+
 static void missing_text(const root *r, char *text, size_t len)
 {
     size_t n;
