@@ -401,6 +401,7 @@ HcclResult hcl_comm_prepare(const char *call, const HcclCommConfig *config,
                             const char *default_name, hcl_settings *set,
                             hcl_rank_info *self, a350_card **card);
 bool hcl_comm_name_taken(int32_t device, const char *name);
+/* Takes a reference. @device -1: the current one's, else anybody's. */
 hcl_comm *hcl_comm_by_name(int32_t device, const char *name);
 /* Take a reference. */
 hcl_comm *hcl_comm_by_object(uint64_t object);

@@ -16,17 +16,6 @@ static hcl_win *win_of(HcclCommSymWindow handle)
     return hcl_handle_get((uintptr_t)handle, HCL_SYMWIN);
 }
 
-static uint32_t count(const hcl_comm *c)
-{
-    const hcl_win *w;
-    uint32_t n = 0;
-
-    for (w = c->wins; w; w = w->next) {
-        n++;
-    }
-    return n;
-}
-
 static void win_free(hcl_comm *c, hcl_win *w)
 {
     a350_symwin_obj *o = a350_hbm_ptr(w->handle, sizeof(*o));
@@ -90,7 +79,7 @@ static HcclResult win_new(hcl_comm *c, const char *call, void *addr,
     if (!w) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
-    snprintf(tag, sizeof(tag), TAG, count(c));
+    snprintf(tag, sizeof(tag), TAG, c->win_serial);
     w->addr = (uintptr_t)addr;
     w->size = size;
     rc = hcl_mem_register(c->card, call, tag, &mem, &w->mem);
@@ -173,11 +162,12 @@ HcclResult HcclCommSymWinRegister(HcclComm comm, void *addr, uint64_t size,
         pthread_mutex_lock(&c->chan_lock);
         rc = win_new(c, call, addr, size, &w);
         if (rc == HCCL_SUCCESS) {
-            rc = agree(c, call, size, count(c));
+            rc = agree(c, call, size, c->win_serial);
             if (rc == HCCL_SUCCESS) {
                 pthread_mutex_lock(&c->lock);
                 w->next = c->wins;
                 c->wins = w;
+                c->win_serial++;
                 pthread_mutex_unlock(&c->lock);
                 *winHandle = (HcclCommSymWindow)(uintptr_t)w->handle;
             } else {
@@ -210,13 +200,18 @@ HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHandle)
     pthread_mutex_lock(&c->lock);
     for (p = &c->wins; *p && *p != w; p = &(*p)->next) {
     }
-    if (*p) {
+    w = *p;
+    if (w) {
         *p = w->next;
     }
     pthread_mutex_unlock(&c->lock);
-    win_free(c, w);
+    if (w) {
+        win_free(c, w);
+    }
     hcl_comm_put(c);
-    return HCCL_SUCCESS;
+    return w ? HCCL_SUCCESS
+             : hcl_bad(HCCL_E_PARA, call, "winHandle", "a registered window",
+                       "%p (another thread deregisters it)", winHandle);
 }
 
 HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_t size,
