@@ -46,11 +46,19 @@ static void label_notify(const hcl_thread *t, uint32_t index)
     a350_notify_set_label(t->card, &l);
 }
 
+/* Gives back all but the first @keep. */
+static void notifies_drop(hcl_thread *t, uint32_t keep)
+{
+    while (t->notify.num > keep) {
+        a350_notify_free(t->card, t->notify.ids[--t->notify.num]);
+    }
+}
+
 static HcclResult notifies_add(hcl_thread *t, uint32_t n)
 {
     hcl_notifies *v = &t->notify;
     uint32_t *ids = realloc(v->ids, (v->num + n) * sizeof(*ids));
-    uint32_t i;
+    uint32_t had = v->num, i;
     int rc;
 
     if (!ids && v->num + n) {
@@ -60,7 +68,10 @@ static HcclResult notifies_add(hcl_thread *t, uint32_t n)
     for (i = 0; i < n; i++) {
         rc = a350_notify_alloc(t->card, &ids[v->num]);
         if (rc) {
-            return hcl_driver(rc, "notifies of a thread");
+            HcclResult why = hcl_driver(rc, "notifies of a thread");
+
+            notifies_drop(t, had);
+            return why;
         }
         a350_notify_clear(t->card, ids[v->num], 1);
         v->num++;
@@ -70,11 +81,7 @@ static HcclResult notifies_add(hcl_thread *t, uint32_t n)
 
 static void notifies_free(hcl_thread *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->notify.num; i++) {
-        a350_notify_free(t->card, t->notify.ids[i]);
-    }
+    notifies_drop(t, 0);
     free(t->notify.ids);
     t->notify = (hcl_notifies){ 0 };
 }
@@ -113,7 +120,7 @@ static HcclResult publish_ids(hcl_thread *t)
 
 HcclResult hcl_thread_grow(hcl_thread *t, uint32_t notifies)
 {
-    uint32_t have = t->notify.num - hidden(t), last, i;
+    uint32_t have = t->notify.num - hidden(t), last = 0, i;
     HcclResult rc;
 
     if (notifies <= have) {
@@ -129,10 +136,19 @@ HcclResult hcl_thread_grow(hcl_thread *t, uint32_t notifies)
                 (t->notify.num - have - 1) * sizeof(uint32_t));
         t->notify.ids[t->notify.num - 1] = last;
     }
+    rc = publish_ids(t);
+    if (rc != HCCL_SUCCESS) {    /* kernels have the old table: so have we */
+        if (hidden(t)) {
+            t->notify.ids[t->notify.num - 1] = t->notify.ids[have];
+            t->notify.ids[have] = last;
+        }
+        notifies_drop(t, have + hidden(t));
+        return rc;
+    }
     for (i = have; i < t->notify.num; i++) {
         label_notify(t, i);
     }
-    return publish_ids(t);
+    return HCCL_SUCCESS;
 }
 
 /* ---- failures of kernel threads ---- */
@@ -618,7 +634,7 @@ static void thread_destroy(hcl_thread *t)
     if (t->sq) {
         a350_sq_destroy(t->sq);
     }
-    if (t->s && t->own_stream) {
+    if (t->stream && t->own_stream) {
         aclrtDestroyStream(t->stream);
     }
     notifies_free(t);
