@@ -33,7 +33,7 @@ typedef struct work {
     hcl_launch *launch;
     hcl_group_fn *fn;
     void *arg;
-    aclrtContext context;        /* of a launch, of a call */
+    aclrtContext context;        /* of the thread that noted it */
     HcclResult rc;
     char text[1024];
 } work;
@@ -86,7 +86,8 @@ static void *run(void *opaque)
 {
     work *w = opaque;
 
-    if (aclrtSetDevice(w->device) != ACL_SUCCESS) {
+    /* Not aclrtSetDevice: the device would stay set once more. */
+    if (aclrtSetCurrentContext(w->context) != ACL_SUCCESS) {
         w->rc = HCCL_E_RUNTIME;
     } else if (w->kind == WORK_ROOT_INFO) {
         w->rc = hcl_init_root_info(w->n_ranks, &w->info, w->rank, &w->config,
@@ -335,6 +336,7 @@ typedef struct one {
     bool started;
     gate *gate;
     int32_t device;
+    int32_t was_set;
     uint32_t n, rank;
     const HcclRootInfo *info;
     HcclComm comm;
@@ -347,8 +349,11 @@ static void *init_one(void *opaque)
     one *o = opaque;
     HcclCommConfig config;
 
+    bool set;
+
     HcclCommConfigInit(&config);
     o->rc = hcl_acl(aclrtSetDevice(o->device), "aclrtSetDevice");
+    set = o->rc == HCCL_SUCCESS;
     if (!gate_pass(o->gate, o->rc == HCCL_SUCCESS)) {
         o->rc = o->rc == HCCL_SUCCESS ? HCCL_E_AGAIN : o->rc;
     } else {
@@ -356,6 +361,10 @@ static void *init_one(void *opaque)
                                    "HcclCommInitAll");
     }
     strncpy(o->text, a350_peek_error(), sizeof(o->text) - 1);
+    /* A device that the program has not set stays set with its communicator. */
+    if (set && (o->was_set || o->rc != HCCL_SUCCESS)) {
+        aclrtResetDevice(o->device);
+    }
     return NULL;
 }
 
@@ -415,6 +424,9 @@ static HcclResult run_all(one *all, uint32_t n)
     for (i = 0; i < n && rc != HCCL_SUCCESS; i++) {
         if (all[i].comm) {
             hcl_comm_destroy(all[i].comm);
+            if (!all[i].was_set) {
+                aclrtResetDevice(all[i].device);
+            }
         }
     }
     return rc;
@@ -422,10 +434,11 @@ static HcclResult run_all(one *all, uint32_t n)
 
 HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms)
 {
-    int32_t before = a350_current_device();
+    aclrtContext before = NULL;
     HcclRootInfo info;
     HcclResult rc;
     uint32_t i;
+    bool set;
     one *all;
 
     if (!devices || !comms) {
@@ -439,7 +452,12 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms)
     if (!all) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
+    for (i = 0; i < ndev; i++) {
+        aclrtGetPrimaryCtxState(devices[i], NULL, &all[i].was_set);
+    }
+    aclrtGetCurrentContext(&before);
     rc = hcl_acl(aclrtSetDevice(devices[0]), "aclrtSetDevice");
+    set = rc == HCCL_SUCCESS;
     if (rc == HCCL_SUCCESS) {
         rc = HcclGetRootInfo(&info);
     }
@@ -456,8 +474,11 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms)
         comms[i] = all[i].comm;
     }
     free(all);
-    if (before >= 0 && before != devices[0]) {
-        aclrtSetDevice(before);
+    if (set) {
+        aclrtResetDevice(devices[0]);
+    }
+    if (before) {
+        aclrtSetCurrentContext(before);
     }
     return rc;
 }
