@@ -51,15 +51,29 @@ void hcl_comm_put(hcl_comm *c)
     pthread_mutex_unlock(&lock);
 }
 
+/* Lock held. */
+static hcl_comm *by_name(int32_t device, const char *name)
+{
+    hcl_comm *c;
+
+    for (c = comms; c && ((device >= 0 && c->device != device) ||
+                          strcmp(c->name, name)); c = c->next) {
+    }
+    return c;
+}
+
+/* Ranks that are threads of one process share names: the own device first. */
 hcl_comm *hcl_comm_by_name(int32_t device, const char *name)
 {
     hcl_comm *c;
 
     pthread_mutex_lock(&lock);
-    for (c = comms; c; c = c->next) {
-        if ((device < 0 || c->device == device) && !strcmp(c->name, name)) {
-            break;
-        }
+    c = by_name(device >= 0 ? device : a350_current_device(), name);
+    if (!c && device < 0) {
+        c = by_name(-1, name);
+    }
+    if (c) {
+        c->refs++;
     }
     pthread_mutex_unlock(&lock);
     return c;
@@ -67,7 +81,12 @@ hcl_comm *hcl_comm_by_name(int32_t device, const char *name)
 
 bool hcl_comm_name_taken(int32_t device, const char *name)
 {
-    return hcl_comm_by_name(device, name) != NULL;
+    bool taken;
+
+    pthread_mutex_lock(&lock);
+    taken = by_name(device, name) != NULL;
+    pthread_mutex_unlock(&lock);
+    return taken;
 }
 
 hcl_comm *hcl_comm_by_object(uint64_t object)
@@ -124,14 +143,22 @@ static void run_callbacks(hcl_comm *c, HcclCommStatePhase phase)
 
 /* ---- death ---- */
 
-static void free_threads(hcl_thread *t)
+/* One by one: a stream that ends takes its thread out of the list. */
+static void free_threads(hcl_comm *c, hcl_thread **list)
 {
-    while (t) {
-        hcl_thread *next = t->next;
+    hcl_thread *t;
 
-        hcl_thread_free(t);
-        t = next;
-    }
+    do {
+        pthread_mutex_lock(&c->lock);
+        t = *list;
+        if (t) {
+            *list = t->next;
+        }
+        pthread_mutex_unlock(&c->lock);
+        if (t) {
+            hcl_thread_free(t);
+        }
+    } while (t);
 }
 
 static void free_device_side(hcl_comm *c)
@@ -163,10 +190,10 @@ static void comm_free(hcl_comm *c)
         hcl_channel_free(ch);
     }
     hcl_symwin_free_all(c);
-    free_threads(c->device_threads);
-    free_threads(c->host_threads);
-    free_threads(c->stream_threads);
-    free_threads(c->dedicated);
+    free_threads(c, &c->device_threads);
+    free_threads(c, &c->host_threads);
+    free_threads(c, &c->stream_threads);
+    free_threads(c, &c->dedicated);
     hcl_ctx_free_all(c);
     while ((m = c->mems)) {
         c->mems = m->next;
@@ -215,6 +242,7 @@ static void unlink_comm(hcl_comm *c)
 
 HcclResult hcl_comm_destroy(HcclComm comm)
 {
+    char name[COMM_NAME_MAX_LENGTH];
     hcl_comm *c;
     HcclResult rc = HCCL_SUCCESS;
 
@@ -226,6 +254,7 @@ HcclResult hcl_comm_destroy(HcclComm comm)
     pthread_mutex_lock(&lock);
     c->refs--;
     if (c->refs > 0 || c->destroyed) {
+        memcpy(name, c->name, sizeof(name));     /* it may be gone soon */
         rc = HCCL_E_AGAIN;
     } else {
         c->destroyed = true;
@@ -236,7 +265,7 @@ HcclResult hcl_comm_destroy(HcclComm comm)
     if (rc != HCCL_SUCCESS) {
         return hcl_fail(rc, NULL, "communicator %s is in use by another "
                         "thread; destroy it when that call has returned",
-                        c->name);
+                        name);
     }
     run_callbacks(c, HCCL_COMM_STATE_PHASE_DESTROY_POST);
     comm_free(c);
@@ -710,6 +739,7 @@ HcclResult HcclCommGetHandleWithName(const char *commName, HcclComm *comm)
                        "\"%.127s\"", commName);
     }
     *comm = (HcclComm)(uintptr_t)c->handle;
+    hcl_comm_put(c);
     return HCCL_SUCCESS;
 }
 
@@ -779,6 +809,7 @@ HcclResult HcclCommGetStatus(const char *commId, HcclCommStatus *status)
                        commId);
     }
     *status = c->status;
+    hcl_comm_put(c);
     return HCCL_SUCCESS;
 }
 

@@ -369,6 +369,7 @@ struct hcl_comm {
     uint32_t n_mems;
     hcl_ctx *ctxs;
     hcl_win *wins;
+    uint32_t win_serial;         /* of the next one; the same on all ranks */
     void *exchange;
     uint32_t exchange_len;
     hcl_op ops[HCL_OPS_MAX];     /* the first of each kind, in order */

@@ -320,13 +320,17 @@ int32_t HcommBatchModeEnd(const char *batchTag)
 
 int32_t HcommAcquireComm(const char *commId)
 {
+    hcl_comm *c;
+
     if (!commId) {
         return hcl_null("HcommAcquireComm", "commId");
     }
-    if (!hcl_comm_by_name(-1, commId)) {
+    c = hcl_comm_by_name(-1, commId);
+    if (!c) {
         return hcl_bad(HCCL_E_PTR, "HcommAcquireComm", "commId", "the name of "
                        "a live communicator", "\"%.127s\"", commId);
     }
+    hcl_comm_put(c);
     return HCCL_SUCCESS;
 }
 
