@@ -43,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static a350_card cards[MOCK_CARDS];
 static __thread int32_t current = -1;
 static __thread char card_text[256], error_text[2048], error_code[16];
-int mock_live;
+int mock_live, mock_sets[MOCK_CARDS], mock_notifies = 1 << 20;
 
 static a350_card *card_at(int i)
 {
@@ -94,6 +94,16 @@ void mock_device(int device)
 const char *a350_card_text(void)
 {
     return card_text;
+}
+
+int a350_fail(int rc, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(card_text, sizeof(card_text), fmt, ap);
+    va_end(ap);
+    return rc;
 }
 
 void a350_card_ref(a350_card *card)
@@ -290,6 +300,10 @@ int a350_first_error_get(a350_card *card, a350_first_error *err)
 
 int a350_notify_alloc(a350_card *card, uint32_t *id)
 {
+    if (mock_notifies-- <= 0) {
+        mock_notifies = 0;
+        return a350_fail(-ENOSPC, "no notify");
+    }
     *id = take(&card->next_notify, 1);
     return 0;
 }
@@ -405,6 +419,21 @@ bool a350_host_is_pinned(const void *ptr, size_t len)
 aclError aclrtSetDevice(int32_t device)
 {
     current = device;
+    __atomic_add_fetch(&mock_sets[device], 1, __ATOMIC_SEQ_CST);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtResetDevice(int32_t device)
+{
+    __atomic_sub_fetch(&mock_sets[device], 1, __ATOMIC_SEQ_CST);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t *flags,
+                                 int32_t *active)
+{
+    (void)flags;
+    *active = device >= 0 && device < MOCK_CARDS && mock_sets[device] > 0;
     return ACL_SUCCESS;
 }
 
@@ -483,6 +512,7 @@ aclError aclrtCreateStream(aclrtStream *stream)
 
     s->card = a350_current_card();
     s->device = current;
+    give(-1);
     *stream = s;
     return ACL_SUCCESS;
 }
@@ -494,6 +524,7 @@ aclError aclrtDestroyStream(aclrtStream stream)
     if (s->fn) {
         s->fn(s->opaque, stream);
     }
+    give(1);
     free(s);
     return ACL_SUCCESS;
 }

@@ -7,8 +7,12 @@
 
 #define MOCK_CARDS 4
 
-/* Objects (memory blocks, ids, queues, segments) that are not freed yet. */
+/* Objects (memory blocks, ids, queues, segments, streams) that are not freed yet. */
 extern int mock_live;
+/* aclrtSetDevice less aclrtResetDevice. */
+extern int mock_sets[MOCK_CARDS];
+/* Notifies that are left. */
+extern int mock_notifies;
 
 void mock_device(int device);        /* of the calling thread; -1: none */
 const a350_sqe *mock_last(aclrtStream stream);

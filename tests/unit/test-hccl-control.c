@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "hccl_internal.h"
 #include "hccl-mock.h"
@@ -375,6 +377,165 @@ static void test_hostile(const HcclRootInfo *info)
     ok(i == 20, "20 strangers");
 }
 
+static int reach(const char *ip, uint32_t port)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)port) };
+    struct timeval limit = { 5, 0 };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_pton(AF_INET, ip, &sa.sin_addr);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    return connect(fd, (struct sockaddr *)&sa, sizeof(sa)) ? -1 : fd;
+}
+
+/* Mail for nobody: 16 bytes of head, then the mail's, with no data. */
+static bool mail_answered(int fd)
+{
+    uint32_t mail[4 + (16 + 16 + HCL_KEY) / 4] = {
+        0x43483341, 0x00040001, 16 + 16 + HCL_KEY,
+    }, answer[5];
+
+    return send(fd, mail, sizeof(mail), MSG_NOSIGNAL) == sizeof(mail) &&
+           recv(fd, answer, sizeof(answer), MSG_WAITALL) == sizeof(answer);
+}
+
+/* A peer keeps more connections open than the process may have. */
+static void test_crowd(void)
+{
+    struct rlimit old, low;
+    char ip[HCL_IP_LEN];
+    int go[2], st = -1, i, fd;
+    uint32_t port;
+    pid_t pid;
+
+    hcl_server_start(ip, &port);
+    getrlimit(RLIMIT_NOFILE, &old);
+    if (pipe(go)) {
+        return;
+    }
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        char c;
+
+        close(go[1]);
+        if (read(go[0], &c, 1) != 1) {
+            _exit(1);
+        }
+        for (i = 0; i < 40; i++) {
+            fd = reach(ip, port);
+            if (fd < 0 || !mail_answered(fd)) {
+                _exit(2);
+            }
+        }
+        _exit(0);
+    }
+    close(go[0]);
+    low = old;
+    low.rlim_cur = (rlim_t)go[1] + 12;
+    setrlimit(RLIMIT_NOFILE, &low);
+    i = (int)write(go[1], "", 1);
+    close(go[1]);
+    waitpid(pid, &st, 0);
+    setrlimit(RLIMIT_NOFILE, &old);
+    ok(i == 1 && WIFEXITED(st) && WEXITSTATUS(st) == 0, "idle connections make "
+       "room for new ones (%d)", st);
+}
+
+/* A window in the place of one that is gone is not another one's. */
+static void *windows(rank *r)
+{
+    uint64_t addr[3];
+    HcclCommSymWindow w[3];
+    HcclChannelDesc d = desc_to(r->comm, r->rank, 1 - r->rank);
+    uint64_t (*kept)[3] = calloc(1, sizeof(*kept));
+    ChannelHandle c;
+    int i;
+
+    for (i = 0; i < 3 && r->rc == HCCL_SUCCESS; i++) {
+        a350_hbm_alloc(a350_current_card(), 4096, 0, &addr[i]);
+        r->rc = HcclCommSymWinRegister(r->comm, (void *)(uintptr_t)addr[i],
+                                       4096, &w[i], 1);
+        if (i == 1) {
+            HcclCommSymWinDeregister(w[0]);
+        }
+    }
+    if (r->rc == HCCL_SUCCESS) {
+        r->rc = HcclChannelAcquire(r->comm, COMM_ENGINE_AICPU_TS, &d, 1, &c);
+    }
+    keep(r);
+    for (i = 1; i < 3 && r->rc == HCCL_SUCCESS; i++) {
+        const a350_symwin_obj *o = a350_hbm_ptr((uintptr_t)w[i], sizeof(*o));
+
+        (*kept)[i] = ((uint64_t *)a350_hbm_ptr(o->peers, 16))[1 - r->rank];
+    }
+    pthread_barrier_wait(&barrier);
+    for (i = 0; i < 3; i++) {
+        a350_hbm_free(addr[i]);
+    }
+    r->thread = addr[1];
+    r->channel[0] = addr[2];
+    return kept;
+}
+
+static void test_windows(void)
+{
+    rank r[RANKS];
+    HcclRootInfo info;
+    uint64_t *seen[2];
+    int i;
+
+    memset(r, 0, sizeof(r));
+    run(r, 2, 2, &info, windows);
+    ok(!r[0].rc && !r[1].rc, "windows: %s", r[0].rc ? r[0].text : r[1].text);
+    for (i = 0; i < 2; i++) {
+        seen[i] = r[i].answer;
+        ok(seen[i] && seen[i][1] == r[1 - i].thread &&
+           seen[i][2] == r[1 - i].channel[0],
+           "rank %d has the peer's address of each window", i);
+        free(seen[i]);
+        HcclCommDestroy(r[i].comm);
+    }
+}
+
+/* What cannot be had in full leaves all as it was. */
+static void test_shortage(void)
+{
+    const a350_thread_obj *o;
+    ThreadHandle t, host;
+    HcclRootInfo info;
+    HcclCommConfig cfg;
+    uint32_t n = 0, hidden;
+    HcclComm c;
+    int live;
+
+    mock_device(0);
+    HcclCommConfigInit(&cfg);
+    HcclGetRootInfo(&info);
+    HcclCommInitRootInfoConfig(1, &info, 0, &cfg, &c);
+    HcclThreadAcquire(c, COMM_ENGINE_AICPU_TS, 1, 2, &t);
+    o = a350_hbm_ptr(t, sizeof(*o));
+    hidden = ((uint32_t *)a350_hbm_ptr(o->notify_ids, 12))[2];
+    live = mock_live;
+    mock_notifies = 3;
+    ok(HcclThreadAcquire(c, COMM_ENGINE_AICPU_TS, 1, 10, &t) !=
+       HCCL_SUCCESS && mock_live == live, "too few notifies");
+    mock_notifies = 1 << 20;
+    ok(HcclGetNotifyNumInThread(c, t, COMM_ENGINE_AICPU_TS, &n) == 0 &&
+       n == 3, "the thread keeps those it had");
+    ok(HcclThreadAcquire(c, COMM_ENGINE_AICPU_TS, 1, 4, &t) == 0 &&
+       o->notify_num == 5 &&
+       ((uint32_t *)a350_hbm_ptr(o->notify_ids, 20))[4] == hidden,
+       "and the host's stays the last");
+    live = mock_live;
+    mock_device(1);
+    ok(HcclThreadAcquire(c, COMM_ENGINE_CPU_TS, 1, 1, &host) != HCCL_SUCCESS &&
+       mock_live == live, "a host thread of another device leaves no stream");
+    mock_device(0);
+    HcclCommDestroy(c);
+}
+
 static void *sub(rank *r)
 {
     uint32_t ids[2] = { 0, 2 };
@@ -586,11 +747,19 @@ int main(void)
        "destroyed twice; null");
     ok(mock_live == 0, "nothing is left: %d", mock_live);
     test_hostile(&info);
+    test_crowd();
+    test_windows();
+    test_shortage();
     test_sub();
     test_operators();
     test_group_calls();
     ok(HcclCommInitAll(2, devices, all) == 0 && all[0] && all[1],
        "all devices of a process");
+    HcclCommDestroy(all[1]);
+    HcclCommDestroy(all[0]);
+    ok(mock_sets[0] == 1 && mock_sets[1] == 1, "which stay set, once");
+    ok(HcclCommInitAll(2, devices, all) == 0 && mock_sets[0] == 1 &&
+       mock_sets[1] == 1, "or as often as they were");
     HcclCommDestroy(all[1]);
     HcclCommDestroy(all[0]);
     ok(HcclCommInitAll(2, twice, all) == HCCL_E_PARA &&

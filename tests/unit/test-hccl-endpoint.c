@@ -415,6 +415,7 @@ static void test_group(void)
     ok(HcclCommInitRootInfoConfig(2, &info, 1, &cfg, &c[1]) == 0, "rank 1");
     ok(HcclGroupEnd() == 0 && !c[0], "the inner end does nothing");
     ok(HcclGroupEnd() == 0 && c[0] && c[1], "the outer makes both");
+    ok(!mock_sets[0] && !mock_sets[1], "and sets no device");
     ok(HcclGetRankSize(c[1], &n) == 0 && n == 2, "of two ranks");
     HcclGroupStart();
     HcclCommDestroy(c[0]);
