@@ -126,7 +126,8 @@ A350_API int a350_admin(a350_card *card, uint32_t opcode, const void *req,
 
 /*
  * Pins [va, va + len) and maps it for every card of the process with
- * IOVA = VA; both 4 KiB aligned. Cards opened later see it too.
+ * IOVA = VA; both 4 KiB aligned. Cards opened later see it too. Ranges may
+ * overlap; each call has its own unmap with the same arguments.
  */
 A350_API int a350_dma_map(void *va, size_t len);
 A350_API int a350_dma_unmap(void *va, size_t len);

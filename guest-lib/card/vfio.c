@@ -150,15 +150,16 @@ static struct {
 } container = { PTHREAD_MUTEX_INITIALIZER, -1, 0 };
 
 /*
- * Mappings of this process, so that they can be made in a container that
- * comes later (the list outlives the container).
+ * What the parts of this process want mapped (the list outlives the
+ * container), and what is. Wishes may overlap: two buffers in one page, one
+ * buffer for two communicators. The kernel's mappings do not, and go as a
+ * whole only: one stays until nobody wants any of it.
  */
 typedef struct dma_range {
     struct dma_range *next;
-    void *va;
-    size_t len;
+    uintptr_t start, end;
 } dma_range;
-static dma_range *ranges;
+static dma_range *ranges, *maps;
 
 static int container_map(void *va, size_t len)
 {
@@ -196,6 +197,114 @@ static void container_unmap(void *va, size_t len)
     ioctl(container.fd, VFIO_IOMMU_UNMAP_DMA, &u);
 }
 
+static bool overlap(const dma_range *r, uintptr_t start, uintptr_t end)
+{
+    return r->start < end && r->end > start;
+}
+
+/* Start of what lies at or behind @at, up to @end; @to: where it ends. */
+static uintptr_t next_of(const dma_range *list, uintptr_t at, uintptr_t end,
+                         uintptr_t *to)
+{
+    uintptr_t first = end;
+
+    *to = end;
+    for (; list; list = list->next) {
+        if (list->start <= at && list->end > at) {
+            *to = list->end < end ? list->end : end;
+            return at;
+        }
+        if (list->start > at && list->start < first) {
+            first = list->start;
+        }
+    }
+    return first;
+}
+
+/* Ends the mappings for which nobody is left. */
+static void maps_sweep(void)
+{
+    dma_range **p = &maps, *m, *r;
+
+    while ((m = *p)) {
+        for (r = ranges; r && !overlap(r, m->start, m->end); r = r->next) {
+        }
+        if (r) {
+            p = &m->next;
+            continue;
+        }
+        container_unmap((void *)m->start, m->end - m->start);
+        *p = m->next;
+        free(m);
+    }
+}
+
+/* Maps what is not mapped of [start, end). */
+static int map_gaps(uintptr_t start, uintptr_t end)
+{
+    uintptr_t at = start, to, gap;
+    dma_range *m;
+    int rc;
+
+    while (at < end) {
+        gap = next_of(maps, at, end, &to);
+        if (gap == at) {
+            at = to;
+            continue;
+        }
+        m = malloc(sizeof(*m));
+        rc = m ? container_map((void *)at, gap - at)
+               : a350_fail(-ENOMEM, "out of host memory");
+        if (rc) {
+            free(m);
+            return rc;
+        }
+        *m = (dma_range){ maps, at, gap };
+        maps = m;
+        at = gap;
+    }
+    return 0;
+}
+
+/*
+ * A mapping of which a part is wanted by nobody may have other memory there by
+ * now: it is made anew before that part is used again.
+ */
+static int maps_renew(uintptr_t start, uintptr_t end)
+{
+    dma_range **p = &maps, *m, *r;
+    uintptr_t at, to, stop;
+    bool stale;
+
+    while ((m = *p)) {
+        stop = m->end < end ? m->end : end;
+        at = m->start > start ? m->start : start;
+        for (stale = false; at < stop && !stale; at = to) {
+            stale = next_of(ranges, at, stop, &to) != at;
+        }
+        if (!overlap(m, start, end) || !stale) {
+            p = &m->next;
+            continue;
+        }
+        *p = m->next;
+        container_unmap((void *)m->start, m->end - m->start);
+        for (r = ranges; r; r = r->next) {
+            if (overlap(r, m->start, m->end)) {
+                int rc = map_gaps(r->start > m->start ? r->start : m->start,
+                                  r->end < m->end ? r->end : m->end);
+
+                if (rc) {
+                    free(m);
+                    return rc;
+                }
+            }
+        }
+        free(m);
+        p = &maps;
+    }
+    return 0;
+}
+
 int a350_dma_map(void *va, size_t len)
 {
     dma_range *r;
@@ -210,15 +319,16 @@ int a350_dma_map(void *va, size_t len)
         return a350_fail(-ENOMEM, "out of host memory");
     }
     pthread_mutex_lock(&container.lock);
+    *r = (dma_range){ ranges, (uintptr_t)va, (uintptr_t)va + len };
     if (container.fd >= 0) {
-        rc = container_map(va, len);
+        rc = maps_renew(r->start, r->end);
+        rc = rc ? rc : map_gaps(r->start, r->end);
     }
     if (rc == 0) {
-        r->va = va;
-        r->len = len;
-        r->next = ranges;
         ranges = r;
         r = NULL;
+    } else if (container.fd >= 0) {
+        maps_sweep();
     }
     pthread_mutex_unlock(&container.lock);
     free(r);
@@ -231,14 +341,15 @@ int a350_dma_unmap(void *va, size_t len)
 
     pthread_mutex_lock(&container.lock);
     for (p = &ranges; *p; p = &(*p)->next) {
-        if ((*p)->va == va && (*p)->len == len) {
+        if ((*p)->start == (uintptr_t)va &&
+            (*p)->end - (*p)->start == len) {
             r = *p;
             *p = r->next;
             break;
         }
     }
     if (r && container.fd >= 0) {
-        container_unmap(va, len);
+        maps_sweep();
     }
     pthread_mutex_unlock(&container.lock);
     if (!r) {
@@ -323,7 +434,7 @@ static int container_add(int group_fd, const char *bdf)
             goto out;
         }
         for (r = ranges; r; r = r->next) {
-            container_map(r->va, r->len);
+            map_gaps(r->start, r->end);
         }
     }
     return 0;
@@ -337,10 +448,16 @@ out:
 
 static void container_remove(int group_fd)
 {
+    dma_range *m;
+
     pthread_mutex_lock(&container.lock);
     if (--container.groups == 0) {
-        close(container.fd);
+        close(container.fd);     /* and with it all mappings */
         container.fd = -1;
+        while ((m = maps)) {
+            maps = m->next;
+            free(m);
+        }
     }
     close(group_fd);
     pthread_mutex_unlock(&container.lock);

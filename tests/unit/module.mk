@@ -192,6 +192,15 @@ $(U)/test-acl: $(TEST_ACL_SRC) $(S)/tests/unit/vfio-mock.h \
 	    -I$(S)/guest-lib/card -I$(S)/guest-lib/acl -o $@ $(TEST_ACL_SRC) \
 	    -ljansson -lz -lpthread
 
+UNIT_TESTS += $(U)/test-card-dma
+
+$(U)/test-card-dma: $(S)/tests/unit/test-card-dma.c $(S)/tests/unit/tap.h \
+	$(S)/guest-lib/card/vfio.c $(wildcard $(S)/guest-lib/card/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -Wno-format-truncation $(SANITIZE_FLAGS) \
+	    -fno-sanitize-recover=undefined -I$(S)/include \
+	    -I$(S)/guest-lib/card -o $@ $< -lpthread
+
 ACL_STANDARDS := 11 14 17 20
 $(U)/test-acl-layout: $(S)/tests/unit/test-acl-layout.c \
 	$(wildcard $(S)/include/acl/*.h $(S)/include/acl/error_codes/*.h)
