@@ -222,7 +222,6 @@ typedef struct host_range {
     size_t len;
     a350_heap *heap;             /* a chunk of small blocks */
     bool registered;             /* by aclrtHostRegister */
-    bool mapped;                 /* by that call; else inside another range */
     uint32_t flags;
 } host_range;
 
@@ -394,28 +393,8 @@ static void registered_drop(uintptr_t p, size_t len)
 
     while (i-- > 0 && ranges[i].start >= p) {
         if (ranges[i].registered) {
+            a350_dma_unmap((void *)ranges[i].start, ranges[i].len);
             range_remove(&ranges[i]);
-        }
-    }
-}
-
-/*
- * A mapping of registered memory has ended: registrations that lay inside it
- * get their own. Lock held.
- */
-static void registered_remap(const host_range *gone)
-{
-    size_t i;
-
-    for (i = 0; i < range_num; i++) {
-        host_range *r = &ranges[i];
-
-        if (r->registered && !r->mapped && r->start >= gone->start &&
-            r->start - gone->start < gone->len) {
-            r->mapped = range_of(r->start, r->len) == r;
-            if (r->mapped && a350_dma_map((void *)r->start, r->len)) {
-                a350_log_host(3, "RUNTIME", "%s", a350_card_text());
-            }
         }
     }
 }
@@ -513,11 +492,11 @@ static aclError host_register(const char *func, void *ptr, uint64_t size,
         rc = acl_fail(func, ACL_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p is "
                       "registered already", ptr);
     } else {
-        r.mapped = range_of(r.start, size) == NULL;
-        if (r.mapped && a350_dma_map(ptr, r.len)) {
+        if (a350_dma_map(ptr, r.len)) {
             rc = acl_fail(func, ACL_ERROR_RT_DRV_INTERNAL_ERROR, "%s",
                           a350_card_text());
         } else if (!range_add(&r)) {
+            a350_dma_unmap(ptr, r.len);
             rc = acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "out of host "
                           "memory");
         }
@@ -589,15 +568,12 @@ ACL_EXPORT aclError aclrtHostUnregister(void *ptr)
         gone = *r;
         range_remove(r);
     }
-    if (gone.mapped) {
-        a350_dma_unmap(ptr, gone.len);
-        registered_remap(&gone);
-    }
     pthread_rwlock_unlock(&ranges_lock);
     if (!gone.registered) {
         return FAIL(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not "
                     "registered", ptr);
     }
+    a350_dma_unmap(ptr, gone.len);
     return ACL_SUCCESS;
 }
 

@@ -276,6 +276,15 @@ void MemReg(const Rank &me)
     SAMPLE_CHECK(HcclCommMemReg(comm, "small", &m2, &second));
     Ok(HcclCommMemReg(comm, "inbox", &m2, &second) == HCCL_E_PARA &&
            Says("EI0003", { "inbox" }), Who(me, "a tag twice"));
+    /* Two buffers of the host in one page, and the first once more. */
+    std::vector<uint8_t> block(4096);
+    CommMem h[3] = { { COMM_MEM_TYPE_HOST, block.data(), 100 },
+                     { COMM_MEM_TYPE_HOST, block.data() + 200, 100 },
+                     { COMM_MEM_TYPE_HOST, block.data(), 100 } };
+    Ok(HcclCommMemReg(comm, "host1", &h[0], &second) == 0 &&
+           HcclCommMemReg(comm, "host2", &h[1], &second) == 0 &&
+           HcclCommMemReg(comm, "host3", &h[2], &second) == 0,
+       Who(me, "buffers in one page"));
     n.Open(comm);
     CtrlParam p = n.Param();
     std::vector<uint64_t> at(me.ranks);
@@ -298,7 +307,7 @@ void MemReg(const Rank &me)
                 at[i] = reinterpret_cast<uint64_t>(mems[k].addr);
             }
         }
-        Ok(num == 3 && buffer && few && at[i] != 0,
+        Ok(num == 6 && buffer && few && at[i] != 0,
            Who(me, "the peer's memories by their tags"));
         Put(n.local + i * SLOT, Pattern(me.rank, i, 5));
         CtrlStep &s = p.step[p.num++];
