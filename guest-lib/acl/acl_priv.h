@@ -195,7 +195,7 @@ struct a350_stream {
     uint64_t told;               /* entries submitted when an error was told */
     aclError failed;             /* stop on failure: code of all that follows */
     char *failed_text;
-    aclError aborted;            /* what the latest abort tells waiters */
+    _Atomic aclError aborted;            /* what the latest abort tells waiters */
     aclError ext_code;           /* a350_stream_fail */
     char *ext_text;
     graph *capture;

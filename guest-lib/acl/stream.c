@@ -969,9 +969,8 @@ aclError stream_abort(const char *func, a350_stream *s, aclError code)
 {
     int rc;
 
-    __atomic_store_n(&s->aborted, code, __ATOMIC_RELEASE);
-    abort_lock(s);
     s->aborted = code;
+    abort_lock(s);
     rc = a350_sq_reset(s->sq);
     s->failed = ACL_SUCCESS;
     s->ext_code = ACL_SUCCESS;
