@@ -388,7 +388,8 @@ static void *load_unload(void *opaque)
         aclrtBinHandle bin = load(lib_path);
         aclrtFuncHandle f;
 
-        if (!bin || aclrtBinaryGetFunction(bin, "op", &f) || launch(f, 0, s) || aclrtSynchronizeStream(s) ||
+        if (!bin || aclrtBinaryGetFunction(bin, "op", &f) ||
+            launch(f, 0, s) || aclrtSynchronizeStream(s) ||
             aclrtBinaryUnLoad(bin)) {
             const char *why = aclGetRecentErrMsg();
 
