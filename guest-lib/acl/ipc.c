@@ -408,7 +408,7 @@ static aclError server_start(const char *func)
     }
     listener = fd;
     owner = getpid();
-    if (pthread_create(&t, NULL, server, NULL)) {
+    if (a350_thread_create(&t, NULL, server, NULL)) {
         close(fd);
         listener = -1;
         return acl_fail(func, ACL_ERROR_RT_INTERNAL_ERROR, "the thread for "
