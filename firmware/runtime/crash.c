@@ -373,6 +373,7 @@ void rt_crash_entry(a350_fw_crash *crash, void *frame, long level)
     rt_write_result(&rt_me.call, code, rec);
     answer_load(rec);
     locks_recover(tid, pthread_self());
+    rt_hcomm_leave();            /* nobody else can: it goes by thread */
     rt_thread_dtors_forget();
     rt_libs_recover();
     free_memory(rec);

@@ -99,6 +99,14 @@ static void fail_launch(uint32_t cause, uint32_t status, uint32_t exit_code,
     rt_sys(A350_SYS_END, to_errcode(status), (long)rec, 0, 0);
 }
 
+/* What it does before a kernel, it also does after one that died. */
+void rt_hcomm_leave(void)
+{
+    if (kernel_enter) {
+        kernel_enter();
+    }
+}
+
 static uint32_t run_stats(a350_stats_param *p)
 {
     a350_fw_stats s;

@@ -74,6 +74,8 @@ extern a350_fw_stats rt_card;    /* constants of the card */
 void rt_log(int level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 bool rt_in_hbm(uint64_t addr, uint64_t len);
+/* Gives up what the Hcomm library holds for the calling thread. */
+void rt_hcomm_leave(void);
 
 /* load.c */
 void rt_libs_init(void);

@@ -96,6 +96,18 @@ extern "C" unsigned int CtrlKernel(void *args)
     return static_cast<unsigned int>(Run(p->thread, p));
 }
 
+extern "C" unsigned int CtrlLockKernel(void *args)
+{
+    const CtrlLockParam *p = static_cast<const CtrlLockParam *>(args);
+    int32_t rc = HcommAcquireComm(p->comm);
+
+    if (rc == 0 && p->die != 0) {
+        *static_cast<volatile int *>(nullptr) = 1;
+    }
+    return static_cast<unsigned int>(rc != 0 ? rc
+                                             : HcommReleaseComm(p->comm));
+}
+
 /* As HcclAicpuKernelLaunch calls it: the thread, then the caller's bytes. */
 extern "C" unsigned int CtrlP2pKernel(void *args)
 {

@@ -36,6 +36,12 @@ struct CtrlCacheParam {
     CtrlParam p;
 };
 
+/* Locks the communicator; then dies or lets go. */
+struct CtrlLockParam {
+    char comm[128];
+    uint64_t die;
+};
+
 struct CtrlCacheResult {
     uint32_t hit;
     int32_t rc;

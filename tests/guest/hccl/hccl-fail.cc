@@ -2,7 +2,7 @@
 /*
  * What happens to the others when device work fails, or a rank's process dies:
  *
- *   hccl-fail callbacks|deadlock|killed|left|leaks
+ *   hccl-fail callbacks|deadlock|locked|killed|left|leaks
  */
 #include <signal.h>
 #include <mutex>
@@ -301,6 +301,26 @@ int Left()
 
 /* ---- what a program does not destroy ---- */
 
+/* A kernel dies with the communicator locked: the next one gets the lock. */
+void Locked(const Rank &me)
+{
+    HcclComm comm = Make(me, 0, Config("locked"));
+    sample::Kernel kernel("libctrl_kernel.json", "CtrlLockKernel");
+    CtrlLockParam p = { "locked", 1 };
+    aclrtStream stream;
+
+    SAMPLE_CHECK(aclrtCreateStream(&stream));
+    kernel.Launch(stream, &p, sizeof(p), 30);
+    Ok(aclrtSynchronizeStream(stream) == ACL_ERROR_RT_AICPU_EXCEPTION,
+       "a kernel dies with the lock");
+    p.die = 0;
+    kernel.Launch(stream, &p, sizeof(p), 30);
+    Ok(aclrtSynchronizeStreamWithTimeout(stream, 20000) == 0,
+       "the next one gets it");
+    aclrtDestroyStreamForce(stream);
+    HcclCommDestroy(comm);
+}
+
 int Leaks()
 {
     Rank me = { 0, 1, nullptr };
@@ -370,6 +390,9 @@ int main(int argc, char **argv)
     }
     if (what == "deadlock") {
         return Done(sample::Run(2, false, Deadlock));
+    }
+    if (what == "locked") {
+        return Done(sample::Run(1, false, Locked));
     }
     if (what == "leaks") {
         return Done(Leaks());
