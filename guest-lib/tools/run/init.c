@@ -36,15 +36,13 @@
 #include "proto.h"
 
 #define ROOT        "/newroot"
-#define MAX_WORDS   4096
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
 static int port = -1;
 
 static struct {
     char *text;                  /* what the words below point into */
-    char *argv[MAX_WORDS];
-    char *envp[MAX_WORDS];
+    char **argv, **envp;         /* end with NULL */
     int argc, envc;
     const char *cwd;
     int cards;                   /* how many must be there */
@@ -287,9 +285,9 @@ static void job_line(char *line)
         return;
     }
     *value++ = 0;
-    if (!strcmp(line, "arg") && job.argc < MAX_WORDS - 1) {
+    if (!strcmp(line, "arg")) {
         job.argv[job.argc++] = value;
-    } else if (!strcmp(line, "env") && job.envc < MAX_WORDS - 1) {
+    } else if (!strcmp(line, "env")) {
         job.envp[job.envc++] = value;
     } else if (!strcmp(line, "cwd")) {
         job.cwd = value;
@@ -312,10 +310,18 @@ static void job_line(char *line)
 
 static void read_job(void)
 {
-    uint32_t len, pos = 0;
+    uint32_t len, pos = 0, lines = 1;
 
     if (read_frame(&job.text, &len) != RUN_JOB) {
         fail("guest: the launcher sent no job");
+    }
+    for (uint32_t i = 0; i < len; i++) {
+        lines += !job.text[i];
+    }
+    job.argv = calloc(lines + 1, sizeof(char *));
+    job.envp = calloc(lines + 1, sizeof(char *));
+    if (!job.argv || !job.envp) {
+        fail("guest: out of memory for a job of %u words", lines);
     }
     while (pos < len) {
         uint32_t n = (uint32_t)strlen(job.text + pos);

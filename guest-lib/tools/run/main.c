@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,18 +87,43 @@ static void keep_log(const void *data, size_t len)
 }
 
 static _Noreturn void finish(int status);
+static int64_t deadline(void);
+static void too_late(void);
+
+/* Waits until @fd takes data; signals and times still end the launcher. */
+static void write_wait(int fd)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+    const struct timespec zero = { 0 };
+    sigset_t set;
+    int sig;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGQUIT);
+    while (run.qemu > 0 && poll(&pfd, 1, 100) == 0) {
+        sig = sigtimedwait(&set, NULL, &zero);
+        if (sig > 0) {
+            finish(128 + sig);
+        }
+        if (deadline() <= now_ms()) {
+            too_late();
+        }
+    }
+}
 
 static void write_all(int fd, const void *data, size_t len)
 {
     const char *p = data;
 
     while (len) {
-        ssize_t n = write(fd, p, len);
+        ssize_t n;
 
+        write_wait(fd);
+        n = write(fd, p, len < PIPE_BUF ? len : PIPE_BUF);
         if (n < 0 && errno == EAGAIN) {
-            struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-
-            poll(&pfd, 1, 1000);
             continue;
         }
         if (n < 0 && errno == EPIPE && fd == 1) {
@@ -251,9 +277,14 @@ static void show_command(FILE *f)
     int i;
 
     for (i = 0; i < run.argc; i++) {
-        bool plain = !run.argv[i][strcspn(run.argv[i], " \t\n'\"\\$&|;<>()*?")];
+        const char *p = run.argv[i];
+        bool plain = *p && !p[strcspn(p, " \t\n'\"`\\$&|;<>()*?[]{}~#!")];
 
-        fprintf(f, plain ? "%s%s" : "%s'%s'", i ? " " : "", run.argv[i]);
+        fprintf(f, "%s%s", i ? " " : "", plain ? p : "'");
+        for (; !plain && *p; p++) {
+            fputs(*p == '\'' ? "'\\''" : (char[]){ *p, 0 }, f);
+        }
+        fputs(plain ? "" : "'", f);
     }
     fputc('\n', f);
 }
