@@ -23,6 +23,7 @@
 
 #define MAGIC           0x49303533u
 #define ANSWER_MS       5000
+#define SILENT_MAX      64u      /* connections that have not asked */
 
 typedef struct request {
     uint32_t magic;
@@ -330,10 +331,34 @@ static void conn_drop(size_t i)
     conns[i] = conns[--num_conns];
 }
 
+/* Lock held. False: there is no descriptor for who comes. */
+static bool take_in(void)
+{
+    size_t silent = 0, oldest = 0, i;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool room = fd >= 0 || errno == EAGAIN || errno == EINTR ||
+                errno == ECONNABORTED;
+
+    for (i = num_conns; i-- > 0;) {
+        if (!conns[i].x) {
+            silent++;
+            oldest = i;
+        }
+    }
+    if (silent && (!room || silent > SILENT_MAX)) {
+        conn_drop(oldest);
+        room = true;
+    }
+    if (fd >= 0) {
+        conn_add(fd);
+    }
+    return room;
+}
+
 static void *server(void *opaque)
 {
+    bool room = true;
     size_t i, n;
-    int fd;
 
     (void)opaque;
     for (;;) {
@@ -346,6 +371,9 @@ static void *server(void *opaque)
         }
         n = num_conns;
         pthread_mutex_unlock(&lock);
+        if (!room) {
+            usleep(10000);       /* the caller will not go away */
+        }
         if (poll(polls, n + 1, -1) < 0) {
             continue;
         }
@@ -355,11 +383,7 @@ static void *server(void *opaque)
                 conn_drop(i);
             }
         }
-        fd = polls[0].revents
-             ? accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
-        if (fd >= 0) {
-            conn_add(fd);
-        }
+        room = !polls[0].revents || take_in();
         pthread_mutex_unlock(&lock);
     }
     return NULL;
@@ -438,6 +462,10 @@ aclError ipc_export(const char *func, ipc_kind kind, acl_dev *d,
     x->mem_fd = mem_fd >= 0 ? fcntl(mem_fd, F_DUPFD_CLOEXEC, 0) : -1;
     pthread_mutex_lock(&lock);
     rc = server_start(func);
+    if (rc == ACL_SUCCESS && mem_fd >= 0 && x->mem_fd < 0) {
+        rc = acl_fail(func, ACL_ERROR_RT_INTERNAL_ERROR, "no file descriptor "
+                      "for importers");
+    }
     if (rc == ACL_SUCCESS && held_elsewhere(x)) {
         rc = acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "it is freed already; "
                       "only importers still have it");
@@ -594,6 +622,16 @@ void ipc_device_gone(acl_dev *d)
 
 /* ---- importing ---- */
 
+/* Anybody may take the name of a process that has no server. */
+static bool served_by(int fd, int pid)
+{
+    struct ucred who = { 0, 0, 0 };
+    socklen_t len = sizeof(who);
+
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
+           who.pid == pid;
+}
+
 static bool receive_reply(int fd, reply *r, int *mem_fd)
 {
     union {
@@ -622,11 +660,12 @@ static bool receive_reply(int fd, reply *r, int *mem_fd)
 aclError ipc_import(const char *func, ipc_kind kind, const char *key,
                     ipc_lease *lease)
 {
+    const struct timeval limit = { ANSWER_MS / 1000, 0 };
     request q = { .magic = MAGIC, .kind = (uint32_t)kind };
     struct sockaddr_un a;
+    bool there;
     ipc_kind k;
     socklen_t len;
-    aclError rc;
     reply r;
     int fd;
 
@@ -639,23 +678,26 @@ aclError ipc_import(const char *func, ipc_kind kind, const char *key,
         return acl_fail(func, ACL_ERROR_RT_INTERNAL_ERROR, "socket: %s",
                         strerror(errno));
     }
-    if (connect(fd, (struct sockaddr *)&a, len)) {
-        close(fd);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    lease->fd = fd;
+    lease->mem_fd = -1;
+    there = !connect(fd, (struct sockaddr *)&a, len)
+            ? served_by(fd, lease->pid) : errno == EAGAIN;
+    if (!there) {
+        ipc_lease_end(lease);
         return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "process %d, which "
                         "made the key, is not there any more", lease->pid);
     }
     if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) != (ssize_t)sizeof(q) ||
         !receive_reply(fd, &r, &lease->mem_fd)) {
-        close(fd);
+        ipc_lease_end(lease);
         return acl_fail(func, ACL_ERROR_RT_INTERNAL_ERROR, "process %d, which "
                         "made the key, does not answer", lease->pid);
     }
     if (r.code) {
-        close(fd);
-        rc = acl_fail(func, r.code, "%s", r.text);
-        return rc;
+        ipc_lease_end(lease);
+        return acl_fail(func, r.code, "%s", r.text);
     }
-    lease->fd = fd;
     lease->info = r.info;
     return ACL_SUCCESS;
 }

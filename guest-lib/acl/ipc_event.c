@@ -29,6 +29,7 @@ typedef struct slot {
     _Atomic uint64_t done;       /* number of the record; the card writes it */
     _Atomic int32_t pid;         /* who has queued it */
     uint32_t reserved;
+    _Atomic uint64_t taken;      /* number of the record that is to write it */
 } slot;
 
 typedef struct page {
@@ -158,12 +159,38 @@ int ipc_event_orphan(const ipc_event *e, uint64_t number)
 
 /* ---- record and wait ---- */
 
+/*
+ * A number for a record, now the latest. Slots that a record is still to write
+ * are passed over: it would take back what a later one has left there. If all
+ * are such, they are most likely of one queue, which keeps the order.
+ */
+static uint64_t take_number(ipc_event *e, slot **at)
+{
+    uint64_t last = atomic_load(&e->page->submitted), n;
+
+    do {
+        for (n = last + 1; n <= last + SLOTS; n++) {
+            *at = slot_of(e, n);
+            if (atomic_load(&(*at)->done) >= atomic_load(&(*at)->taken)) {
+                break;
+            }
+        }
+        if (n > last + SLOTS) {
+            n = last + 1;
+            *at = slot_of(e, n);
+        }
+    } while (!atomic_compare_exchange_weak(&e->page->submitted, &last, n));
+    atomic_store(&(*at)->taken, n);
+    return n;
+}
+
 aclError ipc_event_record(const char *func, ipc_event *e, a350_stream *s)
 {
     task_meta m = { .what = "event record" };
     uint64_t number;
     aclError rc;
     a350_sqe q;
+    slot *at;
 
     if (s->capture) {
         return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "a record of "
@@ -174,15 +201,15 @@ aclError ipc_event_record(const char *func, ipc_event *e, a350_stream *s)
                         "cannot write host memory by an address of %u bits",
                         a350_card_number(s->card), A350_WV_ADDR_BITS);
     }
-    number = atomic_fetch_add(&e->page->submitted, 1) + 1;
-    atomic_store(&slot_of(e, number)->pid, (int32_t)getpid());
-    a350_sqe_write_value(&q, 0, (uintptr_t)&slot_of(e, number)->done, 3,
-                         &number, A350_WV_SUB_DEFAULT);
+    number = take_number(e, &at);
+    atomic_store(&at->pid, (int32_t)getpid());
+    a350_sqe_write_value(&q, 0, (uintptr_t)&at->done, 3, &number,
+                         A350_WV_SUB_DEFAULT);
     m.ipc = ipc_event_ref(e);
     rc = stream_submit(func, s, &q, 1, NULL, &m, NULL);
     if (rc) {
         /* Nobody waits for what was never queued. */
-        atomic_store(&slot_of(e, number)->done, number);
+        atomic_store(&at->done, number);
         ipc_event_put(e);
     }
     return rc;

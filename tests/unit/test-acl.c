@@ -5,10 +5,15 @@
  */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -384,7 +389,7 @@ static void *load_unload(void *opaque)
 
     aclrtSetDevice(0);
     aclrtCreateStream(&s);
-    for (i = 0; i < 300; i++) {
+    for (i = 0; i < 256; i++) {
         aclrtBinHandle bin = load(lib_path);
         aclrtFuncHandle f;
 
@@ -667,6 +672,169 @@ static void test_signals(void)
     aclrtDestroyStream(s);
 }
 
+/* ---- other processes ---- */
+
+static void test_ipc_event(void)
+{
+    aclrtStream stuck, s;
+    aclrtNotify gate;
+    aclrtEvent e;
+    int i, bad = 0;
+
+    aclrtCreateStream(&stuck);
+    aclrtCreateStream(&s);
+    aclrtCreateNotify(&gate, 0);
+    ok(aclrtCreateEventExWithFlag(&e, ACL_EVENT_IPC) == ACL_SUCCESS,
+       "an event of several processes");
+    aclrtWaitAndResetNotify(gate, stuck, 0);
+    aclrtRecordEvent(e, stuck);
+    for (i = 0; i < 256; i++) {
+        bad += aclrtRecordEvent(e, s) != ACL_SUCCESS;
+        bad += aclrtSynchronizeStream(s) != ACL_SUCCESS;
+    }
+    aclrtRecordNotify(gate, s);
+    ok(!bad && aclrtSynchronizeStreamWithTimeout(stuck, 5000) == ACL_SUCCESS,
+       "a record that is 256 records late");
+    ok(aclrtSynchronizeEventWithTimeout(e, 2000) == ACL_SUCCESS,
+       "is not taken for the latest");
+    aclrtDestroyEvent(e);
+    aclrtDestroyNotify(gate);
+    aclrtDestroyStream(s);
+    aclrtDestroyStream(stuck);
+}
+
+static int ipc_socket(int pid, struct sockaddr_un *a, socklen_t *len)
+{
+    memset(a, 0, sizeof(*a));
+    a->sun_family = AF_UNIX;
+    *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)snprintf(a->sun_path + 1,
+                                        sizeof(a->sun_path) - 1,
+                                        "atlas350-ipc-%d", pid));
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+/* Answers anything with an address of its own choice. */
+static void *impostor(void *opaque)
+{
+    uint8_t request[16], reply[8 + sizeof(uint64_t) * 3 + 160] = { 0 };
+    int fd = accept(*(int *)opaque, NULL, NULL);
+
+    if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0) {
+        memcpy(reply, request, 4);
+        send(fd, reply, sizeof(reply), MSG_NOSIGNAL);
+        recv(fd, request, sizeof(request), 0);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void test_ipc_impostor(void)
+{
+    struct sockaddr_un a;
+    socklen_t len;
+    pthread_t t;
+    double start;
+    char key[65];
+    void *p;
+    pid_t dead = fork();
+    int i, fd, more[4];
+
+    if (dead == 0) {
+        _exit(0);
+    }
+    waitpid(dead, NULL, 0);
+    fd = ipc_socket(dead, &a, &len);
+    ok(!bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 4),
+       "somebody takes the name of a dead process");
+    pthread_create(&t, NULL, impostor, &fd);
+    snprintf(key, sizeof(key), "atlas350:m:%d:%016x", (int)dead, 7);
+    ok(aclrtIpcMemImportByKey(&p, key, 0) == ACL_ERROR_RT_PARAM_INVALID,
+       "who is not the exporter is not believed");
+    pthread_join(t, NULL);
+    listen(fd, 0);
+    for (i = 0; i < 4; i++) {
+        more[i] = ipc_socket(dead, &a, &len);
+        fcntl(more[i], F_SETFL, O_NONBLOCK);
+        connect(more[i], (struct sockaddr *)&a, len);
+    }
+    start = now();
+    ok(aclrtIpcMemImportByKey(&p, key, 0) != ACL_SUCCESS && now() - start < 20,
+       "who does not let anybody in is not waited for without end");
+    for (i = 0; i < 4; i++) {
+        close(more[i]);
+    }
+    close(fd);
+}
+
+static double cpu(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static void test_ipc_crowd(void)
+{
+    struct rlimit old, few = { 0, 0 };
+    struct sockaddr_un a;
+    char key[65];
+    socklen_t len;
+    aclrtIpcEventHandle h;
+    double used;
+    aclrtEvent e;
+    int i, fd[40];
+    void *p, *q;
+
+    aclrtMalloc(&p, 4096, ACL_MEM_MALLOC_NORMAL_ONLY);
+    ok(aclrtIpcMemGetExportKey(p, 4096, key, sizeof(key), 1) == ACL_SUCCESS,
+       "memory is exported");
+    aclrtCreateEventExWithFlag(&e, ACL_EVENT_IPC);
+    getrlimit(RLIMIT_NOFILE, &old);
+    for (i = 0; i < 40; i++) {
+        fd[i] = ipc_socket(getpid(), &a, &len);
+    }
+    few.rlim_max = old.rlim_max;
+    few.rlim_cur = (rlim_t)fd[39] + 11;
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (i = 0; i < 40; i++) {
+        connect(fd[i], (struct sockaddr *)&a, len);
+    }
+    ms(200);
+    used = cpu();
+    ms(500);
+    used = cpu() - used;
+    ok(used < 0.25, "no descriptor is left: the server does not spin (%.2f s)",
+       used);
+    for (i = dup(0); i >= 0; i = dup(0)) {
+        few.rlim_cur = (rlim_t)i;
+    }
+    setrlimit(RLIMIT_NOFILE, &few);
+    ok(aclrtIpcGetEventHandle(e, &h) != ACL_SUCCESS,
+       "an event whose memory cannot be given on has no handle");
+    setrlimit(RLIMIT_NOFILE, &old);
+    for (i = (int)few.rlim_cur; i > fd[39]; i--) {
+        struct stat st, in;
+
+        if (!fstat(i, &st) && !fstat(0, &in) && st.st_ino == in.st_ino &&
+            st.st_dev == in.st_dev) {
+            close(i);
+        }
+    }
+    ms(200);
+    ok(aclrtIpcMemImportByKey(&q, key, 0) == ACL_SUCCESS && q == p,
+       "and it serves who comes then");
+    aclrtIpcMemClose(key);
+    for (i = 0; i < 40; i++) {
+        close(fd[i]);
+    }
+    aclrtDestroyEvent(e);
+    aclrtIpcMemClose(key);
+    aclrtFree(p);
+}
+
 /* A forked child's memory is its parent's affair. */
 static pid_t parent;
 int __lsan_is_turned_off(void);
@@ -705,7 +873,9 @@ int main(int argc, char **argv)
         { "unload", test_unload }, { "graph", test_graph },
         { "event", test_event }, { "register", test_register },
         { "physical", test_physical }, { "signals", test_signals },
-        { "fork", test_fork },
+        { "fork", test_fork }, { "ipc-event", test_ipc_event },
+        { "ipc-impostor", test_ipc_impostor },
+        { "ipc-crowd", test_ipc_crowd },
     };
     size_t i;
 

@@ -339,6 +339,11 @@ CARD static int execute(mock *m, queue *q, const a350_sqe *e)
         return 0;
     case A350_SQE_AICPU_D:
         return run_kernel(m, e);
+    case A350_SQE_WRITE_VALUE:
+        dst = e->w[4] | (uint64_t)(e->w[5] & 0x1ffff) << 32;
+        __atomic_store_n((uint64_t *)dst, e->w[8] | (uint64_t)e->w[9] << 32,
+                         __ATOMIC_RELEASE);
+        return 0;                /* of 8 bytes, to memory of the host */
     }
     return 0;
 }
