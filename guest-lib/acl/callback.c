@@ -137,11 +137,20 @@ static bool thread_start(void *(*fn)(void *))
     return true;
 }
 
-/* A call-back may wait for another stream's, so they get threads of their own. */
+/*
+ * A call-back may wait for another stream's, so they get threads of their own.
+ * Idle ones count for one item each: they stay idle until they have woken up.
+ */
 static void work_add(cb_item *it)
 {
+    const cb_item *w;
+    unsigned n = 0;
+
     put(&work, it);
-    if (idle_workers == 0 && workers < WORKERS_MAX && thread_start(worker)) {
+    for (w = work.first; w && n <= idle_workers; w = w->next) {
+        n++;
+    }
+    if (n > idle_workers && workers < WORKERS_MAX && thread_start(worker)) {
         workers++;
     }
     pthread_cond_signal(&work_cond);

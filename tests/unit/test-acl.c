@@ -672,6 +672,57 @@ static void test_signals(void)
     aclrtDestroyStream(s);
 }
 
+/* ---- call-backs that wait for one another ---- */
+
+static _Atomic int met, met_late;
+
+static void meet(void *opaque)
+{
+    double start = now();
+    int n = (int)(intptr_t)opaque;
+
+    met++;
+    while (met < n && now() - start < 2) {
+        usleep(50);
+    }
+    met_late += met < n;
+}
+
+/* One more call-back at once than there are threads that wait for work. */
+static void test_meet(void)
+{
+    aclrtNotify gate[8];
+    aclrtStream s[8], go;
+    int n, i;
+
+    aclrtCreateStream(&go);
+    for (i = 0; i < 8; i++) {
+        aclrtCreateStream(&s[i]);
+        aclrtCreateNotify(&gate[i], 0);
+    }
+    for (n = 1; n <= 8; n++) {
+        met = 0;
+        for (i = 0; i < n; i++) {
+            aclrtWaitAndResetNotify(gate[i], s[i], 0);
+            aclrtLaunchHostFunc(s[i], meet, (void *)(intptr_t)n);
+        }
+        for (i = 0; i < n; i++) {
+            aclrtRecordNotify(gate[i], go);
+        }
+        for (i = 0; i < n; i++) {
+            aclrtSynchronizeStream(s[i]);
+        }
+        ms(20);
+    }
+    ok(!met_late, "call-backs of 8 streams may wait for one another (%d late)",
+       met_late);
+    for (i = 0; i < 8; i++) {
+        aclrtDestroyStream(s[i]);
+        aclrtDestroyNotify(gate[i]);
+    }
+    aclrtDestroyStream(go);
+}
+
 /* ---- other processes ---- */
 
 static void test_ipc_event(void)
@@ -692,6 +743,10 @@ static void test_ipc_event(void)
         bad += aclrtRecordEvent(e, s) != ACL_SUCCESS;
         bad += aclrtSynchronizeStream(s) != ACL_SUCCESS;
     }
+    aclrtRecordEvent(e, stuck);
+    ok(aclrtStreamWaitEventWithTimeout(s, e, 1) == ACL_SUCCESS &&
+       aclrtSynchronizeStream(s) == ACL_ERROR_RT_TASK_TIMEOUT,
+       "a wait for the event has a limit");
     aclrtRecordNotify(gate, s);
     ok(!bad && aclrtSynchronizeStreamWithTimeout(stuck, 5000) == ACL_SUCCESS,
        "a record that is 256 records late");
@@ -873,7 +928,8 @@ int main(int argc, char **argv)
         { "unload", test_unload }, { "graph", test_graph },
         { "event", test_event }, { "register", test_register },
         { "physical", test_physical }, { "signals", test_signals },
-        { "fork", test_fork }, { "ipc-event", test_ipc_event },
+        { "meet", test_meet }, { "fork", test_fork },
+        { "ipc-event", test_ipc_event },
         { "ipc-impostor", test_ipc_impostor },
         { "ipc-crowd", test_ipc_crowd },
     };
