@@ -86,7 +86,7 @@ uint32_t hx_heartbeat_start(hx_engine *e)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&e->beat_cond, &attr);
     pthread_condattr_destroy(&attr);
-    e->beats = pthread_create(&e->beat_thread, NULL, beat, e) == 0;
+    e->beats = a350_thread_create(&e->beat_thread, NULL, beat, e) == 0;
     if (!e->beats) {
         pthread_cond_destroy(&e->beat_cond);
     }

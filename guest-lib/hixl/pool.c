@@ -168,7 +168,7 @@ static hx_pool *pool_new(hx_engine *e)
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->cond, NULL);
     while (p->threads < e->opt.pool_threads &&
-           pthread_create(&p->thread[p->threads], NULL, work, p) == 0) {
+           a350_thread_create(&p->thread[p->threads], NULL, work, p) == 0) {
         p->threads++;
     }
     if (p->threads == 0) {

@@ -365,7 +365,7 @@ uint32_t hx_server_start(hx_engine *e)
     s->listen_fd = -1;
     if (listen_on(s) && s->epoll_fd >= 0 && s->stop_fd >= 0 &&
         watch_own(s, &s->listen_fd) && watch_own(s, &s->stop_fd)) {
-        err = pthread_create(&s->thread, NULL, serve, s);
+        err = a350_thread_create(&s->thread, NULL, serve, s);
     } else {
         err = errno;
     }
