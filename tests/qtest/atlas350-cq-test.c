@@ -81,23 +81,31 @@ static void test_phase_and_full(void)
     t_stop(m);
 }
 
-static void test_error_when_full(void)
+/* A CQ filled with 64 CQEs, and an error behind them that finds no room. */
+static void fill_then_fail(TQueue *q)
 {
-    TMachine *m = t_start(1, "", "");
-    TCard *c = &m->card[0];
-    TQueue q = t_queue(c, 0, 257, true, 0);
     a350_sqe s;
-    a350_cqe e;
     uint32_t i;
 
     a350_sqe_nop(&s, 0);
     s.w[0] |= A350_SQE_WR_CQE;
     for (i = 0; i < 64; i++) {
-        t_push(&q, &s);
+        t_push(q, &s);
     }
     a350_sqe_init(&s, A350_SQE_INVALID, 99, 254);
-    t_push_ring(&q, &s);
-    g_assert_true(t_wait_stop(&q));
+    t_push_ring(q, &s);
+    g_assert_true(t_wait_stop(q));
+}
+
+static void test_error_when_full(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, 0, 257, true, 0);
+    a350_cqe e;
+    uint32_t i;
+
+    fill_then_fail(&q);
     for (i = 0; i < 64; i++) {
         g_assert_true(t_cqe(&q, &e));
         g_assert_cmphex(e.h0 & A350_CQE_ERROR, ==, 0);
@@ -121,14 +129,7 @@ static void test_enable_when_full(void)
     a350_cqe e;
     uint32_t i;
 
-    a350_sqe_nop(&s, 0);
-    s.w[0] |= A350_SQE_WR_CQE;
-    for (i = 0; i < 64; i++) {
-        t_push(&q, &s);
-    }
-    a350_sqe_init(&s, A350_SQE_INVALID, 99, 254);
-    t_push_ring(&q, &s);
-    g_assert_true(t_wait_stop(&q));
+    fill_then_fail(&q);
     a350_sqe_notify_record(&s, 100, 20);
     t_hbm_write(c, q.ring + 64 * 64, &s, sizeof(s));
     t_wr32(c, A350_REG_RTSQ + q.id * 0x1000 + A350_SQ_STATUS, 1);

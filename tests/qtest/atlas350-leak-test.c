@@ -216,15 +216,29 @@ static void touch(Busy *b, unsigned i)
     t_hbm_fill(&b->ub.m->card[i], 0, 0, DATA + DATA_LEN);
 }
 
-static void test_objects(void)
+/* Two cards, nothing under way. */
+static Busy *busy_new(void)
 {
     Busy *b = g_new0(Busy, 1);
-    unsigned r, n = rounds(30);
-    uint64_t most = 0;
 
     b->ub.m = t_start(2, "", "");
     touch(b, 0);
     touch(b, 1);
+    return b;
+}
+
+static void busy_free(Busy *b)
+{
+    t_stop(b->ub.m);
+    g_free(b);
+}
+
+static void test_objects(void)
+{
+    Busy *b = busy_new();
+    unsigned r, n = rounds(30);
+    uint64_t most = 0;
+
     for (r = 0; r < n; r++) {
         start_all(b);
         g_usleep(r % 5 * 300);
@@ -233,23 +247,19 @@ static void test_objects(void)
     }
     works(b, 0);
     works(b, 1);
-    t_stop(b->ub.m);
-    g_free(b);
+    busy_free(b);
 }
 
 /* The queues stay and are reset: what was under way is gone. */
 static void test_queue_reset(void)
 {
-    Busy *b = g_new0(Busy, 1);
+    Busy *b = busy_new();
     unsigned r, k, n = rounds(150);
     uint64_t most = 0;
     a350_sqe s;
     TCard *c;
     TQueue *q;
 
-    b->ub.m = t_start(2, "", "");
-    touch(b, 0);
-    touch(b, 1);
     start_all(b);
     c = &b->ub.m->card[0];
     for (r = 0; r < n; r++) {
@@ -274,20 +284,16 @@ static void test_queue_reset(void)
     }
     drop_all(b, 0, 2);
     works(b, 0);
-    t_stop(b->ub.m);
-    g_free(b);
+    busy_free(b);
 }
 
 static void test_flr(void)
 {
-    Busy *b = g_new0(Busy, 1);
+    Busy *b = busy_new();
     unsigned r, n = rounds(30);
     uint64_t most = 0;
     TCard *c;
 
-    b->ub.m = t_start(2, "", "");
-    touch(b, 0);
-    touch(b, 1);
     for (r = 0; r < n; r++) {
         start_all(b);
         g_usleep(r % 5 * 300);
@@ -305,8 +311,7 @@ static void test_flr(void)
     }
     works(b, 0);
     works(b, 1);
-    t_stop(b->ub.m);
-    g_free(b);
+    busy_free(b);
 }
 
 /* ---- unplugging ---- */
