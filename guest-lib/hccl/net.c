@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "a350_tcp.h"
 #include "net.h"
 
 #define SEND_LIMIT_NS   (10ull * 1000000000ull)
@@ -212,6 +213,10 @@ int hcl_net_connect(const char *ip, uint32_t port, uint64_t deadline, int *err)
     }
     if (*err) {
         close(fd);
+        return -1;
+    }
+    if (a350_tcp_close_own(fd)) {
+        *err = ECONNREFUSED;
         return -1;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

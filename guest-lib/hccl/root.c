@@ -333,18 +333,24 @@ static HcclResult join_failed(const char *ip, uint32_t port, int err)
                     ip, port, strerror(err), hcl_connect_limit());
 }
 
+/* tell_failure()'s frame: a code, a message number, a space, a text. */
 static HcclResult failure_of(const char *reply, uint32_t len)
 {
     const char *text = reply + sizeof(uint32_t);
-    uint32_t code = HCCL_E_INTERNAL;
-    char number[8] = "EI0015";
+    uint32_t code = HCCL_SUCCESS;
+    char number[8] = "";
 
     if (len > sizeof(code) + 7) {
         memcpy(&code, reply, sizeof(code));
         snprintf(number, sizeof(number), "%.6s", text);
-        text += 7;
     }
-    return hcl_fail((HcclResult)code, number, "%s", text);
+    if (code == HCCL_SUCCESS || code >= HCCL_E_RESERVED ||
+        strncmp(number, "EI", 2) || strlen(number) != 6 || text[6] != ' ') {
+        return hcl_fail(HCCL_E_NETWORK, "EI0015", "the root refused this rank "
+                        "without a legible reason (code %u, %u bytes)", code,
+                        len);
+    }
+    return hcl_fail((HcclResult)code, number, "%s", text + 7);
 }
 
 /* Checks what the root sent: every entry is used as it is later. */
@@ -399,8 +405,13 @@ static HcclResult join_once(const char *ip, uint32_t port, const hello *h,
             *table = reply;
             return ret;
         }
-    } else {
+    } else if (type == HCL_F_FAIL) {
         ret = failure_of(reply, len);
+    } else {
+        ret = hcl_fail(HCCL_E_NETWORK, "EI0015", "the root at %s:%u answers "
+                       "with a frame of type %u; expected: %u (table) or %u "
+                       "(refusal); no process of HCCL listens there", ip, port,
+                       type, HCL_F_TABLE, HCL_F_FAIL);
     }
     free(reply);
     return ret;

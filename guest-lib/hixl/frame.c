@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "a350_tcp.h"
 #include "hx.h"
 
 bool hx_buf_add(hx_buf *b, const void *data, size_t len)
@@ -135,6 +136,9 @@ int hx_tcp_connect(const hx_addr *a, uint64_t deadline, int *fd)
     if (rc) {
         close(s);
         return rc;
+    }
+    if (a350_tcp_close_own(s)) {
+        return -ECONNREFUSED;
     }
     *fd = s;
     return 0;

@@ -74,7 +74,7 @@ HCCL_CONTROL_SRC := $(wildcard $(S)/guest-lib/hccl/*.c \
                       $(S)/guest-lib/hcomm/*.c)
 $(U)/test-hccl-control $(U)/test-hccl-endpoint: \
 	$(U)/%: $(S)/tests/unit/%.c $(S)/tests/unit/hccl-mock.c $(HCCL_CONTROL_SRC) $(PUBLIC_HEADERS) \
-	$(wildcard $(S)/guest-lib/hccl/*.h $(S)/guest-lib/card/a350_card.h \
+	$(wildcard $(S)/guest-lib/hccl/*.h $(S)/guest-lib/card/*.h \
 	    $(S)/guest-lib/acl/acl_internal.h $(S)/tests/unit/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(SANITIZE_FLAGS) \
@@ -106,7 +106,7 @@ TEST_HIXL_C := $(wildcard $(S)/guest-lib/hixl/*.c) $(S)/tests/unit/hixl-mock.c
 TEST_HIXL_OBJ := $(patsubst %.c,$(TEST_HIXL_DIR)/%.o,$(notdir $(TEST_HIXL_C)))
 TEST_HIXL_HDR := $(wildcard $(S)/guest-lib/hixl/*.h $(S)/include/hixl/*.h \
     $(S)/include/adxl/*.h $(S)/include/cs/*.h $(S)/include/graph/*.h \
-    $(S)/tests/unit/*.h $(S)/guest-lib/card/a350_card.h \
+    $(S)/tests/unit/*.h $(S)/guest-lib/card/*.h \
     $(S)/guest-lib/acl/acl_internal.h $(S)/include/hw/atlas350/*.h)
 TEST_HIXL_FLAGS := $(SANITIZE_FLAGS) \
     -fno-sanitize-recover=undefined -I$(S)/include -I$(S)/guest-lib/card \

@@ -3,6 +3,8 @@
  * The control plane: ranks as threads, over real sockets, on mock cards.
  * Expected values: spec/api/hccl-control-plane.md §4 to §10.
  */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@
 #include <unistd.h>
 #include "hccl_internal.h"
 #include "hccl-mock.h"
+#include "net.h"
+#include "own-end.h"
 #include "tap.h"
 
 #define RANKS 3
@@ -443,6 +447,111 @@ static void test_crowd(void)
        "room for new ones (%d)", st);
 }
 
+/* The dead port is refused and, right after it, free for a real server. */
+static int dial_own_end(void)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET,
+                              .sin_port = htons(OWN_END_PORT) };
+    int err = 0, fd = hcl_net_connect("127.0.0.1", OWN_END_PORT,
+                                      hcl_now_ns() + 2000000000ull, &err);
+
+    if (fd >= 0 || err != ECONNREFUSED) {
+        return 1;
+    }
+    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    return bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, 1) ? 2
+                                                                         : 0;
+}
+
+static void test_own_end(void)
+{
+    int rc = own_end_run(dial_own_end);
+
+    ok(rc <= 0, "a client does not take itself for the server%s (%d)",
+       rc < 0 ? " # SKIP no right to make a network namespace" : "", rc);
+}
+
+/* A root of another kind: answers a hello with what it is told to. */
+typedef struct false_root {
+    int fd;
+    uint16_t type;
+    const char *body;
+    uint32_t len;
+} false_root;
+
+static void *answer_falsely(void *opaque)
+{
+    const false_root *f = opaque;
+    int fd = accept(f->fd, NULL, NULL);
+    uint16_t type;
+    uint32_t len;
+    void *hello = NULL;
+
+    if (!hcl_net_recv(fd, &type, &hello, &len, hcl_now_ns() + 5000000000ull)) {
+        hcl_net_send(fd, f->type, NULL, 0, f->body, f->len,
+                     hcl_now_ns() + 5000000000ull);
+    }
+    free(hello);
+    close(fd);
+    return NULL;
+}
+
+static void test_false_root(void)
+{
+    static const uint8_t nonce[HCL_NONCE];
+    static const struct {
+        uint16_t type;
+        const char *body;
+        uint32_t len;
+        HcclResult rc;
+        const char *code, *text;
+    } c[] = {
+#define BODY(text) text, sizeof(text)
+        { HCL_F_HELLO, BODY("\x8b\xbc\x03\x8a rubbish of a stranger"),
+          HCCL_E_NETWORK, "EI0015", "answers with a frame of type 1" },
+        { HCL_F_ACK, BODY("\0\0\0"), HCCL_E_NETWORK, "EI0015",
+          "answers with a frame of type 5" },
+        { HCL_F_FAIL, BODY("\x8b\xbc\x03\x8a rubbish of a stranger"),
+          HCCL_E_NETWORK, "EI0015", "without a legible reason" },
+        { HCL_F_FAIL, BODY("\0\0\0\0EI0005 fine"), HCCL_E_NETWORK, "EI0015",
+          "without a legible reason" },
+        { HCL_F_FAIL, BODY("\1\0"), HCCL_E_NETWORK, "EI0015",
+          "without a legible reason" },
+        { HCL_F_FAIL, BODY("\1\0\0\0EI0005 nRanks differs"), HCCL_E_PARA,
+          "EI0005", "nRanks differs" },
+        { HCL_F_TABLE, "", 0, HCCL_E_NETWORK, "EI0015", "a table of 0 bytes" },
+#undef BODY
+    };
+    hcl_settings set = { .n_ranks = 2 };
+    hcl_rank_info self = { .rank = 1 }, *table = NULL;
+    struct sockaddr_in sa = { .sin_family = AF_INET };
+    socklen_t len = sizeof(sa);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    unsigned i;
+
+    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1) ||
+        getsockname(fd, (struct sockaddr *)&sa, &len)) {
+        ok(false, "a listener");
+        return;
+    }
+    for (i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+        false_root f = { fd, c[i].type, c[i].body, c[i].len };
+        HcclResult rc;
+        pthread_t t;
+
+        pthread_create(&t, NULL, answer_falsely, &f);
+        rc = hcl_root_join("127.0.0.1", ntohs(sa.sin_port), 1, nonce, &set,
+                           &self, &table, hcl_now_ns() + 20000000000ull);
+        pthread_join(t, NULL);
+        ok(rc == c[i].rc && !strcmp(mock_error_code(), c[i].code) &&
+           strstr(a350_peek_error(), c[i].text), "false root %u: %d %s %s", i,
+           rc, mock_error_code(), a350_peek_error());
+    }
+    close(fd);
+}
+
 /* A window in the place of one that is gone is not another one's. */
 static void *windows(rank *r)
 {
@@ -747,6 +856,8 @@ int main(void)
        "destroyed twice; null");
     ok(mock_live == 0, "nothing is left: %d", mock_live);
     test_hostile(&info);
+    test_own_end();
+    test_false_root();
     test_crowd();
     test_windows();
     test_shortage();

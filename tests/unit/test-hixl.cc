@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,6 +27,7 @@
 #include "hixl-mock.h"
 #include "hixl-test.h"
 #include "hx.h"
+#include "own-end.h"
 #include "tap.h"
 
 static_assert(sizeof(MemDesc) == 144 && sizeof(TransferOpDesc) == 24, "");
@@ -707,6 +709,21 @@ static void TestHostileClient() {
   }
 }
 
+static int DialOwnEnd() {
+  hx_addr a;
+  int fd = -1;
+
+  return hx_parse_name("127.0.0.1:60000", &a) &&
+         hx_tcp_connect(&a, hx_now_ms() + 2000, &fd) == -ECONNREFUSED ? 0 : 1;
+}
+
+static void TestOwnEnd() {
+  const int rc = own_end_run(DialOwnEnd);
+
+  ok(rc <= 0, "a client does not take itself for the server%s (%d)",
+     rc < 0 ? " # SKIP no right to make a network namespace" : "", rc);
+}
+
 /* Peers that begin a frame and do not get to its end, or say nothing. */
 static void SlowClient(long patience) {
   Pair x;
@@ -1106,6 +1123,7 @@ int main() {
   TestAsyncConnect();
   TestNotify();
   TestHostileClient();
+  TestOwnEnd();
   TestSlowClient();
   TestHostileServer();
   TestMemDecode();

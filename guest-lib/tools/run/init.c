@@ -347,6 +347,11 @@ static void loopback_up(void)
              strerror(errno));
     }
     close(fd);
+    /*
+     * HCCL listens at one of these (HCCL_IF_BASE_PORT) and ranks with a rank
+     * table look for it there: not for the caller's end of any connection.
+     */
+    write_file("/proc/sys/net/ipv4/ip_local_reserved_ports", "60000-60031");
 }
 
 static void mount_root(void)

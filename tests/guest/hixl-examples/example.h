@@ -87,6 +87,16 @@ inline int Listen(int port) {
   return fd;
 }
 
+/* A dead port may be answered by the dialing socket itself. */
+inline bool OwnEnd(int fd) {
+  sockaddr_in here = {}, there = {};
+  socklen_t len = sizeof(here);
+  getsockname(fd, reinterpret_cast<sockaddr *>(&here), &len);
+  getpeername(fd, reinterpret_cast<sockaddr *>(&there), &len);
+  return here.sin_port == there.sin_port &&
+         here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
 /* Tries for half a minute: the server may not be up. */
 inline int Dial(int port) {
   sockaddr_in sa = {};
@@ -95,7 +105,8 @@ inline int Dial(int port) {
   sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   for (int i = 0; i < 300; ++i) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(fd, reinterpret_cast<sockaddr *>(&sa), sizeof(sa)) == 0) {
+    if (connect(fd, reinterpret_cast<sockaddr *>(&sa), sizeof(sa)) == 0 &&
+        !OwnEnd(fd)) {
       return fd;
     }
     close(fd);
