@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/host-utils.h"
 #include "core-int.h"
 
 /* misa: RV64, A C D F I M U. */
@@ -27,24 +28,18 @@ enum {
     CSR_MHARTID = 0xf14, CSR_MCONFIGPTR = 0xf15,
 };
 
+/* softfloat has the same five flags in the opposite order. */
+QEMU_BUILD_BUG_ON(float_flag_invalid != 1 || float_flag_divbyzero != 2 ||
+                  float_flag_overflow != 4 || float_flag_underflow != 8 ||
+                  float_flag_inexact != 16);
 uint32_t a350_fflags_get(A350Core *c)
 {
-    int soft = get_float_exception_flags(&c->fp);
-
-    return (soft & float_flag_inexact ? 1 : 0) |
-           (soft & float_flag_underflow ? 2 : 0) |
-           (soft & float_flag_overflow ? 4 : 0) |
-           (soft & float_flag_divbyzero ? 8 : 0) |
-           (soft & float_flag_invalid ? 16 : 0);
+    return revbit8(get_float_exception_flags(&c->fp) & 31) >> 3;
 }
 
 void a350_fflags_set(A350Core *c, uint32_t flags)
 {
-    set_float_exception_flags((flags & 1 ? float_flag_inexact : 0) |
-                              (flags & 2 ? float_flag_underflow : 0) |
-                              (flags & 4 ? float_flag_overflow : 0) |
-                              (flags & 8 ? float_flag_divbyzero : 0) |
-                              (flags & 16 ? float_flag_invalid : 0), &c->fp);
+    set_float_exception_flags(revbit8(flags & 31) >> 3, &c->fp);
 }
 
 /* Instructions retired before the one that asks (which is in @left). */

@@ -441,8 +441,7 @@ int a350_op_wfi(OP_ARGS)
 enum { CSR_WRITE, CSR_SET, CSR_CLEAR };
 
 static bool __attribute__((noinline))
-csr_op(A350Core *c, const Op *ip, int64_t left, int how,
-                   uint64_t src)
+csr_op(A350Core *c, const Op *ip, int64_t left, int how, uint64_t src)
 {
     unsigned csr = ip->imm & 0xfff;
     bool write = how == CSR_WRITE || ip->rs1;
