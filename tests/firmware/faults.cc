@@ -60,6 +60,13 @@ extern "C" unsigned wild_jump(void *)
     return 0;
 }
 
+// To an address that the machine, but no kernel, may execute.
+extern "C" unsigned monitor_jump(void *arg)
+{
+    reinterpret_cast<void (*)()>(*static_cast<uintptr_t *>(arg))();
+    return 0;
+}
+
 extern "C" unsigned illegal(void *)
 {
     asm volatile(".4byte 0xffffffff");

@@ -257,7 +257,8 @@ const Op *a350_core_lookup(A350Core *c)
     }
     if (!b) {
         /* A handler that cannot be fetched would trap for ever. */
-        if (c->pc == (c->mtvec & ~3ull) && !a350_core_fetch16(c, c->pc, &h)) {
+        if (c->pc == (c->mtvec & ~3ull) && !c->user &&
+            !a350_core_fetch16(c, c->pc, &h)) {
             return NULL;
         }
         b = a350_decode_block(c);

@@ -104,6 +104,20 @@ static void user_mode(void)
           trap_info.epc == 0x10);
 }
 
+/* Machine mode can fetch its handler, user mode cannot: its own fault. */
+static void jump_to_handler(void)
+{
+    uint64_t handler = CSR_READ(mtvec);
+
+    CSR_WRITE(pmpaddr0, handler >> 2);
+    CSR_WRITE(pmpaddr1, -1);
+    CSR_WRITE(pmpcfg0, 0x1f << 8 | 0x10);               /* NA4: nothing */
+    run_user((void *)handler, 0);
+    CHECK(trap_info.cause == 1 && trap_info.epc == handler &&
+          trap_info.tval == handler && !(trap_info.status & 3 << 11));
+    open_memory();
+}
+
 static void csrs(void)
 {
     uint64_t a, b, t;
@@ -183,6 +197,7 @@ int test_main(unsigned hart)
     exceptions();
     precise();
     user_mode();
+    jump_to_handler();
     csrs();
     trap_state();
     reserved_compressed();
