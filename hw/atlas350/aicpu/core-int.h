@@ -82,7 +82,7 @@ typedef struct Watch {
 typedef struct PmpState {
     uint64_t addr[PMP_NUMBERS];  /* those from A350_PMP_ENTRIES on stay 0 */
     uint8_t cfg[PMP_NUMBERS];
-    bool locked;                 /* some entry binds machine mode */
+    bool machine;                /* some entry matters to machine mode */
     struct {
         uint64_t addr, len;
     } win[2];                    /* read-write stretch, machine and user */

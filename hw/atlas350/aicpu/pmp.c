@@ -87,13 +87,16 @@ static bool check(const PmpState *p, uint64_t addr, uint64_t size, bool user,
 bool a350_pmp_check(const A350Core *c, uint64_t addr, unsigned size,
                     bool user, unsigned need)
 {
-    if (!user && !c->pmp.locked) {
+    if (!user && !c->pmp.machine) {
         return true;
     }
     return check(&c->pmp, addr, size, user, need, NULL);
 }
 
-/* The longest stretch of [addr, addr + size) that @user may read and write. */
+/*
+ * The longest stretch of [addr, addr + size) that @user may read and write, and
+ * without a border that an aligned access could lie across.
+ */
 static void longest(A350Core *c, uint64_t addr, uint64_t size, bool user,
                     uint64_t *best, uint64_t *best_len)
 {
@@ -104,6 +107,7 @@ static void longest(A350Core *c, uint64_t addr, uint64_t size, bool user,
         bool ok = check(&c->pmp, pos, 1, user, PMP_R | PMP_W, &len);
 
         len = len && len < end - pos ? len : end - pos;
+        start = pos & 7 ? pos : start;
         pos += len;
         if (!ok) {
             start = pos;
@@ -135,11 +139,13 @@ static bool code_executable(A350Core *c)
 void a350_pmp_changed(A350Core *c)
 {
     const Region *r = c->fast >= 0 ? &c->region[c->fast] : NULL;
+    uint64_t first, last;
     unsigned i, user;
 
-    c->pmp.locked = false;
+    c->pmp.machine = false;
     for (i = 0; i < A350_PMP_ENTRIES; i++) {
-        c->pmp.locked |= c->pmp.cfg[i] & CFG_L;
+        c->pmp.machine |= entry_range(&c->pmp, i, &first, &last) &&
+                          ((c->pmp.cfg[i] & CFG_L) || ((first | ~last) & 7));
     }
     for (user = 0; user < 2 && r; user++) {
         longest(c, r->addr, r->size, user, &c->pmp.win[user].addr,

@@ -97,6 +97,24 @@ int test_main(unsigned hart)
     CSR_WRITE(pmpcfg0, NA4);
     CHECK(result(user_load, p) == 5 && result(user_load, p + 8) == 8);
 
+    /* What is partly in an entry fails, whatever it allows, in any mode. */
+    CSR_WRITE(pmpcfg0, NA4 | R | W | X);
+    CHECK(result(user_load, p) == 5 && result(user_store, p) == 7);
+    EXPECT_TRAP(5, "ld zero, 0(%0)" : : "r"(p) : "memory");
+    EXPECT_TRAP(7, "sd zero, 0(%0)" : : "r"(p) : "memory");
+    EXPECT_TRAP(7, "amoadd.d zero, zero, (%0)" : : "r"(p) : "memory");
+    CHECK(trap_info.tval == (uint64_t)p);
+    *(volatile uint32_t *)(p + 4) = 5;
+    CHECK(*(volatile uint32_t *)(p + 4) == 5);
+    CHECK(result(user_load, p + 8) == 8 && result(user_store, p + 8) == 8);
+    /* The same where two entries meet. */
+    CSR_WRITE(pmpaddr0, (uint64_t)(p + 1028) >> 2);
+    CSR_WRITE(pmpaddr1, (uint64_t)(p + 2048) >> 2);
+    CSR_WRITE(pmpcfg0, (TOR | R | W) << 8);
+    CHECK(result(user_load, p + 1024) == 5 && result(user_load, p + 1016) == 8);
+    EXPECT_TRAP(5, "ld zero, 0(%0)" : : "r"(p + 1024) : "memory");
+    CHECK(result(user_store, p + 2048) == 8);
+
     /* Eight bytes, the smallest power of two. */
     CSR_WRITE(pmpaddr0, napot(p + 16, 8));
     CSR_WRITE(pmpcfg0, NAPOT);
