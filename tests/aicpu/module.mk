@@ -18,6 +18,12 @@ $(AICPU_BARE:%=$(AICPU_T)/bare-%): $(AICPU_T)/bare-%: \
 	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x80000000 \
 	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $(AICPU_BARE_SRC) $<
 
+$(AICPU_T)/bare-suite: $(S)/tests/aicpu/bare/suite.S \
+	$(S)/tests/aicpu/bare/bare.ld
+	@mkdir -p $(@D)
+	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x80000000 \
+	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $<
+
 $(AICPU_CARD:%=$(AICPU_T)/card-%): $(AICPU_T)/card-%: \
 	$(S)/tests/aicpu/card/%.c $(S)/tests/aicpu/card/card.c \
 	$(S)/tests/aicpu/card/card.h $(AICPU_BARE_SRC) \
@@ -34,6 +40,7 @@ $(AICPU_T)/rvfuzz: $(S)/tests/aicpu/rvfuzz.c
 
 UNIT_TESTS += $(B)/tests/unit/test-aicpu
 $(B)/tests/unit/test-aicpu: $(AICPU_BARE:%=$(AICPU_T)/bare-%) \
+	$(AICPU_T)/bare-suite \
 	$(AICPU_CARD:%=$(AICPU_T)/card-%) $(AICPU_T)/rvfuzz | qemu
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec "%s" "%s" "%s"\n' \

@@ -20,7 +20,7 @@ enum {
     CSR_MCOUNTEREN = 0x306, CSR_MENVCFG = 0x30a, CSR_MCOUNTINHIBIT = 0x320,
     CSR_MHPMEVENT3 = 0x323, CSR_MHPMEVENT31 = 0x33f,
     CSR_MSCRATCH = 0x340, CSR_MEPC = 0x341, CSR_MCAUSE = 0x342,
-    CSR_MTVAL = 0x343, CSR_MIP = 0x344,
+    CSR_MTVAL = 0x343, CSR_MIP = 0x344, CSR_TSELECT = 0x7a0, CSR_TDATA3 = 0x7a3,
     CSR_MCYCLE = 0xb00, CSR_MINSTRET = 0xb02, CSR_MHPMCOUNTER31 = 0xb1f,
     CSR_CYCLE = 0xc00, CSR_TIME = 0xc01, CSR_INSTRET = 0xc02,
     CSR_HPMCOUNTER31 = 0xc1f,
@@ -138,6 +138,7 @@ static bool machine_read(A350Core *c, unsigned csr, uint64_t *val)
     case CSR_MENVCFG:
     case CSR_MCOUNTINHIBIT:
     case CSR_MHPMEVENT3 ... CSR_MHPMEVENT31:
+    case CSR_TSELECT ... CSR_TDATA3:
     case CSR_MVENDORID ... CSR_MIMPID:
     case CSR_MCONFIGPTR:
         return true;             /* no bits */
@@ -214,13 +215,7 @@ bool a350_csr_write(A350Core *c, unsigned csr, int64_t left, uint64_t val)
         c->cycle_off += retired(c, left) + 1 - val;
         c->instret += val - retired(c, left) - 1;
         return true;
-    case CSR_MISA:
-    case CSR_MIP:
-    case CSR_MENVCFG:
-    case CSR_MCOUNTINHIBIT:
-    case CSR_MHPMEVENT3 ... CSR_MHPMEVENT31:
-    case CSR_MCYCLE + 3 ... CSR_MHPMCOUNTER31:
-        return true;             /* no writable bits */
     }
-    return a350_pmp_write(c, csr, val);
+    /* What else can be read has no writable bits. */
+    return a350_pmp_write(c, csr, val) || a350_csr_read(c, csr, left, &val);
 }
