@@ -81,8 +81,8 @@ static void test_phase_and_full(void)
     t_stop(m);
 }
 
-/* A CQ filled with 64 CQEs, and an error behind them that finds no room. */
-static void fill_then_fail(TQueue *q)
+/* 64 CQEs, as many as the CQ takes. */
+static void fill_cq(TQueue *q)
 {
     a350_sqe s;
     uint32_t i;
@@ -92,6 +92,14 @@ static void fill_then_fail(TQueue *q)
     for (i = 0; i < 64; i++) {
         t_push(q, &s);
     }
+}
+
+/* A CQ that is full, and an error behind that finds no room. */
+static void fill_then_fail(TQueue *q)
+{
+    a350_sqe s;
+
+    fill_cq(q);
     a350_sqe_init(&s, A350_SQE_INVALID, 99, 254);
     t_push_ring(q, &s);
     g_assert_true(t_wait_stop(q));
@@ -141,6 +149,37 @@ static void test_enable_when_full(void)
     }
     g_assert_true(t_drain(&q));
     g_assert_cmpuint(t_notify(c, 20), ==, 1);
+    t_stop(m);
+}
+
+/* A blocking callback whose CQE finds no room waits for that, then for both. */
+static void test_callback_when_full(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, 0, 257, true, 0);
+    a350_sqe s;
+    a350_cqe e;
+    uint32_t i;
+
+    fill_cq(&q);
+    a350_sqe_init(&s, A350_SQE_PLACE_HOLDER, 77, 255);
+    s.w[3] |= A350_PH_HOST_CALLBACK;
+    s.w[6] = 33;
+    s.w[7] = 1u << 16;
+    t_push_ring(&q, &s);
+    t_notify_set(c, 33, 1);
+    g_assert_true(t_stays(&q, 64));
+    g_assert_cmpuint(t_notify(c, 33), ==, 1);
+    t_notify_set(c, 33, 0);
+    for (i = 0; i < 65; i++) {
+        g_assert_true(t_cqe(&q, &e));
+    }
+    g_assert_cmpuint(e.stream_id, ==, 77);
+    g_assert_true(t_stays(&q, 64));
+    t_notify_set(c, 33, 1);
+    g_assert_true(t_drain(&q));
+    g_assert_true(t_no_cqe(&q));
     t_stop(m);
 }
 
@@ -587,6 +626,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/cq/phase-and-full", test_phase_and_full);
     qtest_add_func("atlas350/cq/error-when-full", test_error_when_full);
     qtest_add_func("atlas350/cq/enable-when-full", test_enable_when_full);
+    qtest_add_func("atlas350/cq/callback-when-full", test_callback_when_full);
     qtest_add_func("atlas350/cq/interrupt-flow", test_interrupt_flow);
     qtest_add_func("atlas350/cq/interrupt-merge", test_interrupt_merge);
     qtest_add_func("atlas350/cq/interrupt-groups", test_interrupt_groups);

@@ -573,14 +573,20 @@ static void test_place_holders(void)
                     q.id << 4);
     g_assert_cmpuint(e.stream_id, ==, 77);
     g_assert_true(t_drain(&q));
-    /* a blocking one waits for its notify */
+    /* a blocking one tells it first, then waits for its notify */
     s.w[6] = 33;
     s.w[7] = 1u << 16;
     t_push_ring(&q, &s);
+    g_assert_true(t_cqe(&q, &e));
+    g_assert_cmphex(e.h0, ==, A350_CQE_PHASE | A350_CQE_PLACE_HOLD |
+                    q.id << 4);
+    g_assert_cmpuint(e.stream_id, ==, 77);
+    g_assert_cmpuint(e.sq_head, ==, 10);
     g_assert_true(t_stays(&q, 10));
     t_notify_set(c, 33, 1);
     g_assert_true(t_drain(&q));
     g_assert_cmpuint(t_notify(c, 33), ==, 0);
+    g_assert_true(t_no_cqe(&q));
     t_stop(m);
 }
 

@@ -45,14 +45,28 @@ static TsResult exec_cond(A350Sq *sq)
                     "supported");
 }
 
-/* The body's notify is recorded by the host when its function has run. */
+/*
+ * The host learns of a callback that blocks before it is complete, and records
+ * the notify when its function has run.
+ */
+static TsResult callback_tell(A350Sq *sq)
+{
+    sq->state = SQ_TELL;
+    if (!ts_cqe(sq, sq->head, NULL)) {
+        return TS_WAIT;
+    }
+    sq->sqe.w[0] &= ~A350_SQE_WR_CQE;
+    sq->wait_cnt = false;
+    return ts_wait_for(sq, sq->sqe.w[6]);
+}
+
 static TsResult exec_callback(A350Sq *sq)
 {
     bool block = sq->sqe.w[7] & (1u << 16);
     uint32_t id = sq->sqe.w[6];
 
-    sq->sqe.w[0] |= A350_SQE_WR_CQE;
     if (!block) {
+        sq->sqe.w[0] |= A350_SQE_WR_CQE;
         return TS_DONE;
     }
     if (id >= sq->ts->card->num_notify) {
@@ -60,8 +74,7 @@ static TsResult exec_callback(A350Sq *sq)
         return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, 0, "callback notify %u "
                         "is not in 0..%u", id, sq->ts->card->num_notify - 1);
     }
-    sq->wait_cnt = false;
-    return ts_wait_for(sq, id);
+    return callback_tell(sq);
 }
 
 static TsResult exec_place_holder(A350Sq *sq)
@@ -360,6 +373,8 @@ static TsResult poll_entry(A350Sq *sq)
     switch (sq->state) {
     case SQ_NOTIFY:
         return ts_poll_wait(sq);
+    case SQ_TELL:
+        return callback_tell(sq);
     case SQ_COPY:
         return ts_poll_copy(sq);
     case SQ_UB:
@@ -452,6 +467,10 @@ void ts_sq_timeout(A350Sq *sq, int64_t now)
                  "%snotify %u, which nobody recorded", waited,
                  sq->wait_cnt ? "counting " : "", sq->wait_id);
         sq->err.sqe_type = A350_SQE_PLACE_HOLDER;
+        break;
+    case SQ_TELL:
+        ts_error(sq, A350_EK_TIMEOUT, A350_ERR_TIMEOUT, 0, "callback not told "
+                 "for %.1f s: completion queue %u is full", waited, sq->cq_id);
         break;
     case SQ_COPY:
         ts_copy_abandon(sq);

@@ -94,7 +94,7 @@ static void ts_cq_room(A350Ts *ts)
     uint32_t i;
 
     for (i = 0; i < ts->top; i++) {
-        if (ts->sq[i].state == SQ_END_OK || ts->sq[i].state == SQ_END_ERROR) {
+        if (sq_wants_room(ts->sq[i].state)) {
             ts_ready(ts, i);
         }
     }

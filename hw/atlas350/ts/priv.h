@@ -47,7 +47,14 @@ typedef enum SqState {
     SQ_AICPU = 4,
     SQ_END_OK = 5,              /* ended; the CQ has no room for its CQE */
     SQ_END_ERROR = 6,
+    SQ_TELL = 7,                /* a callback; no room for its CQE either */
 } SqState;
+
+/* Does software hold it up, whose CQ is full? */
+static inline bool sq_wants_room(uint32_t state)
+{
+    return state == SQ_END_OK || state == SQ_END_ERROR || state == SQ_TELL;
+}
 
 /* How one look at an entry ended. */
 typedef enum TsResult {

@@ -230,6 +230,8 @@ static bool sq_work_ok(A350Sq *sq)
     case SQ_AICPU:
         return sq->next_block <= sq->blocks && sq->blocks <= 0xffff &&
                sq->blocks_done <= sq->next_block;
+    case SQ_TELL:
+        return sq->sqe.w[6] < c->num_notify;
     default:
         return sq->state <= SQ_END_ERROR;
     }

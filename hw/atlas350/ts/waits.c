@@ -427,8 +427,7 @@ void a350_ts_wait_text(A350Card *c, const a350_wait_entry *e, GString *out)
     double s = (a350_clock_ns() - (int64_t)e->since_ns) / 1e9;
 
     text_who(out, e, c->index);
-    if (c->ts->sq[e->sq_id].state == SQ_END_OK ||
-        c->ts->sq[e->sq_id].state == SQ_END_ERROR) {
+    if (sq_wants_room(c->ts->sq[e->sq_id].state)) {
         g_string_append(out, ": waits for room in its completion queue");
         return;
     }
