@@ -619,6 +619,50 @@ static void test_stall_cycle(void)
     t_stop(m);
 }
 
+/*
+ * Who owes the record waits for room in its CQ: that is no progress either,
+ * and software learns what holds all of them.
+ */
+static void test_stall_cq_full(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue a = t_queue(c, 0, 17, false, 0);
+    TQueue b = t_queue(c, 0x10000, 257, true, 0);
+    QDict *ev, *data;
+    const char *text;
+    a350_sqe s;
+    a350_cqe e;
+    int i;
+
+    a350_sqe_notify_wait(&s, 1, 10, 0);
+    t_push_ring(&a, &s);
+    g_assert_true(t_stays(&a, 0));
+    fill_cq(&b);
+    a350_sqe_nop(&s, 0);
+    s.w[0] |= A350_SQE_WR_CQE;
+    t_push(&b, &s);
+    a350_sqe_notify_record(&s, 1, 10);
+    t_push_ring(&b, &s);
+    g_assert_true(T_WAIT(t_head(&b) == 64));
+    for (i = 0; i < 3; i++) {
+        qtest_clock_step(m->qts, SECOND + 1000);
+    }
+    g_assert_true(T_WAIT(t_rd32(c, A350_REG_CTRL + A350_CTRL_STATUS) &
+                         A350_STATUS_STALLED));
+    ev = qtest_qmp_eventwait_ref(m->qts, "ATLAS350_STALL");
+    data = qdict_get_qdict(ev, "data");
+    text = qdict_get_str(data, "text");
+    g_test_message("%s", text);
+    g_assert_false(qdict_get_bool(data, "cycle"));
+    g_assert_nonnull(strstr(text, "queue 1 waits itself; card 0, queue 1: "
+                            "waits for room in its completion queue"));
+    qobject_unref(ev);
+    g_assert_true(t_cqe(&b, &e));
+    g_assert_true(t_drain(&a) && t_drain(&b));
+    t_stop(m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -638,5 +682,6 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/host/rings", test_host_rings);
     qtest_add_func("atlas350/report/wait-list", test_wait_list);
     qtest_add_func("atlas350/report/stall-cycle", test_stall_cycle);
+    qtest_add_func("atlas350/report/stall-cq-full", test_stall_cq_full);
     return g_test_run();
 }

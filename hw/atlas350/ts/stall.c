@@ -43,6 +43,9 @@ static void scan_card(A350Ts *ts, StallScan *s)
             if (!s->oldest || sq->since < s->oldest->since) {
                 s->oldest = sq;
             }
+        } else if (sq_wants_room(sq->state)) {
+            /* It is software's turn: nothing moves here. */
+            continue;
         } else if (sq->state != SQ_IDLE) {
             s->busy++;
         } else if (qatomic_read(&sq->enabled) && !sq->paused &&

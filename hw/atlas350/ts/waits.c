@@ -378,6 +378,9 @@ static const char *text_held(A350Card *c, const a350_wait_entry *e)
         return NULL;
     }
     sq = &peer->ts->sq[e->owner_sq];
+    if (sq_wants_room(sq->state)) {
+        return NULL;
+    }
     switch (wait_kind(sq)) {
     case A350_WAIT_STOPPED:
         return sq->err.kind ? "was stopped by an error" : "is stopped";
