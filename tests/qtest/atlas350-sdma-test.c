@@ -311,6 +311,9 @@ static void test_matrix(void)
         } else {
             run_fails(s, &e, A350_ERR_SQE, A350_SDMA_ST_OPCODE);
             g_assert_true(t_hbm_is_fill(s->c, DST, 0xa5, 64));
+            /* never skipped, though there is nothing to move */
+            e.w[12] = 0;
+            run_fails(s, &e, A350_ERR_SQE, A350_SDMA_ST_OPCODE);
         }
     }
     sdma_stop(s);

@@ -30,6 +30,13 @@ static void copy_done(A350Move *m, uint32_t status)
     }
 }
 
+static TsResult copy_no_operation(A350Sq *sq)
+{
+    return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, A350_SDMA_ST_OPCODE, "SDMA "
+                    "opcode 0x%x: no such operation on that type",
+                    sq->copy.opcode);
+}
+
 static TsResult copy_error(A350Sq *sq)
 {
     uint64_t addr = sq->job->error_addr;
@@ -43,9 +50,7 @@ static TsResult copy_error(A350Sq *sq)
                         "memory of this card, of the host or of a peer",
                         sq->copy.len, addr);
     case A350_SDMA_ST_OPCODE:
-        return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, sq->job_status, "SDMA "
-                        "opcode 0x%x: no such operation on that type",
-                        sq->copy.opcode);
+        return copy_no_operation(sq);
     case A350_SDMA_ST_LENGTH:
         return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, sq->job_status, "SDMA "
                         "length 0x%" PRIx64 " is not a multiple of the "
@@ -123,8 +128,14 @@ TsResult ts_poll_copy(A350Sq *sq)
 static TsResult copy_start(A350Sq *sq)
 {
     SqCopy *cp = &sq->copy;
+    uint32_t op = cp->opcode & A350_SDMA_OP_MASK;
 
     cp->i = cp->o = 0;
+    /* An error, though there may be nothing to move. */
+    if (op != A350_SDMA_CPY && op != A350_SDMA_MEMSET &&
+        !a350_reduce_supported(cp->opcode, false)) {
+        return copy_no_operation(sq);
+    }
     if (!cp->len || !cp->inner || !cp->outer) {
         return TS_DONE;
     }
