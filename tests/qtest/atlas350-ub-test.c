@@ -760,6 +760,34 @@ static void test_flush(void)
     ub_stop(u);
 }
 
+/*
+ * Two queues on one jetty, and the one that rings for both comes first: the
+ * other's request has failed as well, which it is told when it rings.
+ */
+static void test_flush_other_queue(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    TQueue q2 = t_queue(a->c, 0x200000, 65, true, 0);
+    a350_sqe s;
+    a350_wqe w;
+    a350_cqe e;
+
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    w.w[8] ^= 1;
+    ub_post(a, &w);
+    w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    a350_sqe_ubdma_db(&s, 1, a->jetty, 1);
+    t_push_ring(&q2, &s);
+    g_assert_true(t_wait_stop(&q2));
+    g_assert_true(t_cqe(&q2, &e));
+    g_assert_cmphex(e.status & 0xff, ==, A350_UB_ERR_FLUSHED);
+    g_assert_cmphex(e.ub_status0, ==, A350_UB_ERR_FLUSHED);
+    ub_stop(u);
+}
+
 /* errorSuspend = 0: the failure is reported, the rest is done. */
 static void test_continue(void)
 {
@@ -1229,6 +1257,7 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/ub/stale-token", test_stale_token);
     qtest_add_func("/atlas350/ub/segment-edges", test_segment_edges);
     qtest_add_func("/atlas350/ub/flush", test_flush);
+    qtest_add_func("/atlas350/ub/flush-other-queue", test_flush_other_queue);
     qtest_add_func("/atlas350/ub/continue", test_continue);
     qtest_add_func("/atlas350/ub/reset-in-flight", test_reset_in_flight);
     qtest_add_data_func("/atlas350/ub/write-reduce", GINT_TO_POINTER(0),

@@ -25,6 +25,8 @@
 /* So many entries in hand are a list: see bulk.h. */
 #define BULK_BLOCKS     16u
 
+static const char jetty_had_stopped[] = "the jetty had stopped; reset it";
+
 static A350Jetty *jetty_find(A350Ub *ub, uint32_t id)
 {
     return id < A350_JETTY_MAX ? ub->jetty[id] : NULL;
@@ -77,8 +79,7 @@ void a350_ub_collect_flushed(A350Jetty *j, A350UbWaiterList *fire)
     A350UbWaiter *w, *following;
     A350UbResult r;
 
-    result_init(&r, j, A350_UB_ERR_FLUSHED, 0, j->ci,
-                "the jetty had stopped; reset it");
+    result_init(&r, j, A350_UB_ERR_FLUSHED, 0, j->ci, jetty_had_stopped);
     QTAILQ_FOREACH_SAFE(w, &j->waiters, next, following) {
         waiter_fire(j, w, &r, fire);
     }
@@ -440,6 +441,20 @@ void a350_ub_bh(void *opaque)
 
 /* ---- doorbells ---- */
 
+/*
+ * A doorbell for nothing new: of length 0, or another queue has rung for more
+ * before. It is not told whose requests failed, so all of a jetty that has
+ * stopped count as flushed.
+ */
+static void doorbell_behind(const A350Jetty *j, A350UbResult *r)
+{
+    if (jetty_stopped(j)) {
+        result_init(r, j, A350_UB_ERR_FLUSHED, 0, j->ci, jetty_had_stopped);
+    } else {
+        result_init(r, j, A350_UB_OK, 0, j->ci, NULL);
+    }
+}
+
 static A350UbWaiter *waiter_new(A350UbDone *done, void *opaque)
 {
     A350UbWaiter *w = g_new(A350UbWaiter, 1);
@@ -495,8 +510,7 @@ bool a350_ub_doorbell(A350Card *c, uint32_t jetty, uint16_t pi,
         return false;
     }
     if (ahead == 0 || ahead > A350_JETTY_DEPTH_MAX) {
-        /* Nothing new, or another queue has rung for more before. */
-        result_init(&result, j, A350_UB_OK, 0, j->ci, NULL);
+        doorbell_behind(j, &result);
         qemu_mutex_unlock(&ub->lock);
         done(opaque, &result);
         return true;
