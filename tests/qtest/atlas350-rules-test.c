@@ -529,6 +529,7 @@ static void test_direct_lengths(void)
     UbCard *a = &u->card[0];
     a350_sqe s[3] = { 0 };
     unsigned len, size;
+    a350_wqe w;
 
     for (len = 0; len <= 2; len++) {
         for (size = 0; size <= 1; size++) {
@@ -546,6 +547,29 @@ static void test_direct_lengths(void)
             }
         }
     }
+    /* a request of two blocks does not fit the form of one */
+    a350_sqe_init(s, A350_SQE_UBDMA, 1, 254);
+    s[0].w[3] |= 1u << A350_SQE_LEN_SHIFT;
+    s[0].w[4] = a->jetty;
+    w = ub_write_notify(a, &u->card[1], DST, SRC, 64, 1, 1);
+    memcpy(&s[1], &w, A350_WQEBB_SIZE);
+    refused(&a->q, s, 2, A350_ERR_SQE, 0);
+    ub_stop(u);
+}
+
+/* The direct form is for jetties that were made for it. */
+static void test_direct_to_doorbell_jetty(void)
+{
+    Ub *u = ub_start(1);
+    UbCard *a = &u->card[0];
+    a350_sqe s[2] = { 0 };
+
+    a350_sqe_init(s, A350_SQE_UBDMA, 1, 254);
+    s[0].w[3] |= 1u << A350_SQE_LEN_SHIFT;
+    s[0].w[4] = a->jetty;
+    s[1].w[1] = A350_UB_NOP << A350_WQE_OPCODE_SHIFT;
+    refused(&a->q, s, 2, A350_ERR_SQE, 0);
+    g_assert_cmpuint(ub_query(a).pi, ==, 0);
     ub_stop(u);
 }
 
@@ -1009,6 +1033,8 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/entry/peer-registers", test_peer_registers);
     qtest_add_func("atlas350/ubdma/two-doorbells", test_two_doorbells);
     qtest_add_func("atlas350/ubdma/direct-lengths", test_direct_lengths);
+    qtest_add_func("atlas350/ubdma/direct-to-doorbell-jetty",
+                   test_direct_to_doorbell_jetty);
     qtest_add_func("atlas350/timeout/copy-credit", test_copy_credit);
     qtest_add_func("atlas350/ubdma/injected-errors", test_injected);
     qtest_add_func("atlas350/error/followers", test_followers);

@@ -106,6 +106,11 @@ static TsResult ub_direct(A350Sq *sq)
                         "blocks in an entry of sqeLength %u", blocks,
                         sq->slots - 1);
     }
+    if (a350_wqe_blocks(&sq->ext) > blocks) {
+        return ts_error(sq, A350_EK_SQE, A350_ERR_SQE, 0, "WQE of opcode %u "
+                        "has 2 blocks, its direct form 1",
+                        a350_wqe_opcode(&sq->ext));
+    }
     if (!ub_ring(sq, 0, sq->sqe.w[4] & 0xffff, 0, &sq->ext)) {
         return TS_ERROR;
     }
