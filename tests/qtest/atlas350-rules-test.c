@@ -488,6 +488,10 @@ static void test_two_doorbells(void)
     Ub *u = ub_start(2);
     UbCard *a = &u->card[0], *b = &u->card[1];
     uint32_t second = ub_jetty(a->c, WQ2, 64, 0, 0);
+    union {
+        a350_first_error e;
+        uint8_t data[A350_ADMIN_DATA_SIZE];
+    } f = { 0 };
     a350_sqe s;
     a350_wqe w;
     a350_cqe e;
@@ -519,6 +523,11 @@ static void test_two_doorbells(void)
     g_assert_cmpuint(e.ub_status0, ==, 0);
     g_assert_cmpuint(e.ub_status1, ==, A350_UB_ERR_REMOTE);
     g_assert_cmpuint(e.ub_sub1, ==, A350_UB_SUB_REMOTE_ABORT);
+    /* the latch has that of the jetty that failed */
+    g_assert_cmpuint(t_admin(a->c, A350_ADM_FIRST_ERROR, &f, 0, NULL), ==, 0);
+    g_assert_cmpuint(f.e.jetty_id, ==, second);
+    g_assert_cmpuint(f.e.status, ==, A350_UB_ERR_REMOTE);
+    g_assert_cmpuint(f.e.sub_status, ==, A350_UB_SUB_REMOTE_ABORT);
     ub_stop(u);
 }
 

@@ -56,7 +56,8 @@ static void error_latch(A350Sq *sq, const char *text)
         .task = a350_sqe_get_task(&sq->sqe),
         .error_bits = e->bits,
         .status = e->status,
-        .sub_status = e->ub[1],
+        /* of the first doorbell that failed, as the status is */
+        .sub_status = e->ub[0] ? e->ub[1] : e->ub[3],
         .address = e->address,
         .length = e->length,
         .time_ns = a350_clock_ns(),
