@@ -416,6 +416,63 @@ static void test_first_error(void)
     t_stop(m);
 }
 
+static void label_notify(TCard *c, uint32_t id, uint32_t rank,
+                         uint32_t peer_rank, unsigned peer_card, uint32_t sq)
+{
+    a350_notify_label l = { .notify_id = id, .kind = 2, .index = 1,
+                            .rank = rank, .peer_rank = peer_rank,
+                            .owner_sq = sq, .comm = "world" };
+
+    a350_eid_make(l.peer_eid, 0, peer_card);
+    g_assert_cmpuint(t_admin(c, A350_ADM_NOTIFY_LABEL, &l, sizeof(l), NULL),
+                     ==, 0);
+}
+
+/* An address of another card, a notify that a peer owes: who is meant. */
+static void test_first_error_peer(void)
+{
+    TMachine *m = t_start(3, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, 0, 17, false, A350_SQ_F_CONTINUE);
+    TQueue w = t_queue(c, 0x10000, 17, false, 0);
+    uint64_t at = m->card[2].dev + T_HBM_SIZE;
+    uint32_t one = 1;
+    a350_first_error f;
+    a350_sqe s;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (i) {
+            a350_sqe_sdma(&s, 1, 0, c->dev, at, 64);
+        } else {
+            a350_sqe_write_value(&s, 1, at, 2, &one, 0);
+        }
+        t_push_ring(&q, &s);
+        g_assert_true(t_drain(&q));
+        f = first_error(c);
+        g_assert_cmphex(f.address, ==, at);
+        g_assert_cmpuint(f.peer_card, ==, 2);
+        t_admin_id(c, A350_ADM_CLEAR_ERROR, 0);
+    }
+    /* its own memory's end is nobody else's */
+    a350_sqe_sdma(&s, 1, 0, c->dev, c->dev + T_HBM_SIZE, 64);
+    t_push_ring(&q, &s);
+    g_assert_true(t_drain(&q));
+    g_assert_cmpuint(first_error(c).peer_card, ==, A350_ID_NONE);
+    t_admin_id(c, A350_ADM_CLEAR_ERROR, 0);
+    label_notify(c, 77, 3, 5, 1, w.id);
+    a350_sqe_notify_wait(&s, 1, 77, 1);
+    t_push_ring(&w, &s);
+    g_assert_true(t_stays(&w, 0));
+    qtest_clock_step(m->qts, SECOND + 1000);
+    g_assert_true(t_wait_stop(&w));
+    f = first_error(c);
+    g_assert_cmpuint(f.kind, ==, A350_EK_TIMEOUT);
+    g_assert_cmpuint(f.notify_id, ==, 77);
+    g_assert_cmpuint(f.peer_card, ==, 1);
+    t_stop(m);
+}
+
 static void test_continue_mode(void)
 {
     TMachine *m = t_start(1, "", "");
@@ -513,18 +570,6 @@ static void label_queue(TQueue *q, uint32_t rank, uint32_t thread)
                         .kind = 1, .comm = "world" };
 
     g_assert_cmpuint(t_admin(q->c, A350_ADM_SQ_LABEL, &l, sizeof(l), NULL),
-                     ==, 0);
-}
-
-static void label_notify(TCard *c, uint32_t id, uint32_t rank,
-                         uint32_t peer_rank, unsigned peer_card, uint32_t sq)
-{
-    a350_notify_label l = { .notify_id = id, .kind = 2, .index = 1,
-                            .rank = rank, .peer_rank = peer_rank,
-                            .owner_sq = sq, .comm = "world" };
-
-    a350_eid_make(l.peer_eid, 0, peer_card);
-    g_assert_cmpuint(t_admin(c, A350_ADM_NOTIFY_LABEL, &l, sizeof(l), NULL),
                      ==, 0);
 }
 
@@ -677,6 +722,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/timeout/notify-wait", test_notify_timeout);
     qtest_add_func("atlas350/timeout/kernel-credit", test_kernel_credit);
     qtest_add_func("atlas350/error/first-error", test_first_error);
+    qtest_add_func("atlas350/error/first-error-peer", test_first_error_peer);
     qtest_add_func("atlas350/error/continue-mode", test_continue_mode);
     qtest_add_func("atlas350/error/disable-to-enable", test_disable_to_enable);
     qtest_add_func("atlas350/host/rings", test_host_rings);

@@ -38,6 +38,21 @@ static bool error_worth_a_line(uint32_t followers)
     return followers < 64 || is_power_of_2(followers);
 }
 
+/* The card that is meant: an address says it, too. */
+static uint32_t error_peer(const A350Sq *sq)
+{
+    const TaskError *e = &sq->err;
+    uint32_t card;
+
+    if (e->peer_card != A350_ID_NONE || e->kind != A350_EK_ADDRESS ||
+        a350_addr_is_host(e->address)) {
+        return e->peer_card;
+    }
+    card = a350_addr_card(e->address);
+    return card < A350_CARDS_MAX && card != sq->ts->card->index ? card :
+           A350_ID_NONE;
+}
+
 static void error_latch(A350Sq *sq, const char *text)
 {
     A350Ts *ts = sq->ts;
@@ -61,7 +76,7 @@ static void error_latch(A350Sq *sq, const char *text)
         .address = e->address,
         .length = e->length,
         .time_ns = a350_clock_ns(),
-        .peer_card = e->peer_card,
+        .peer_card = error_peer(sq),
         .jetty_id = e->jetty,
         .notify_id = e->notify,
     };

@@ -457,12 +457,17 @@ void ts_sq_timeout(A350Sq *sq, int64_t now)
 {
     char name[96];
     double waited = (now - sq->since) / 1e9;
+    const a350_notify_label *l;
 
     sq->deadline = TS_NO_DEADLINE;
     switch (sq->state) {
     case SQ_NOTIFY:
         ts_wait_unlink(sq);
         sq->err.notify = sq->wait_id;
+        l = ts_notify_label(sq->ts, sq->wait_id, sq->wait_cnt);
+        if (l && l->kind == 2) {
+            sq->err.peer_card = a350_eid_card(l->peer_eid);
+        }
         ts_error(sq, A350_EK_TIMEOUT, A350_ERR_TIMEOUT, 0, "waited %.1f s for "
                  "%snotify %u, which nobody recorded", waited,
                  sq->wait_cnt ? "counting " : "", sq->wait_id);
@@ -480,6 +485,7 @@ void ts_sq_timeout(A350Sq *sq, int64_t now)
         break;
     case SQ_UB:
         ts_ub_abandon(sq);
+        sq->err.jetty = sq->sqe.w[4] & 0xffff;
         ts_error(sq, A350_EK_TIMEOUT, A350_ERR_TIMEOUT, 0, "UB work not done "
                  "after %.1f s (kernelCredit %u)", waited,
                  a350_sqe_get_credit(&sq->sqe));
