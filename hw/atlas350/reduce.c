@@ -42,7 +42,9 @@ typedef void ReduceKernel(uint8_t *dst, const uint8_t *src, size_t len);
 #include "reduce-kernels.c.inc"
 #undef K
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+/* A350_REDUCE_BASE: the test of what processors without AVX2 run. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(A350_REDUCE_BASE)
 #define HAVE_AVX2_KERNELS
 #pragma GCC push_options
 #pragma GCC target("avx2")

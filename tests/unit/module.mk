@@ -2,9 +2,11 @@
 #
 # Unit tests of pure code: programs that print TAP and exit 0 or 1.
 
-UNIT_TESTS += $(U)/test-reduce
+# Both sets of kernels, whichever this processor would choose.
+UNIT_TESTS += $(U)/test-reduce $(U)/test-reduce-base
 
-$(U)/test-reduce: $(S)/tests/unit/test-reduce.c \
+$(U)/test-reduce-base: CFLAGS += -DA350_REDUCE_BASE
+$(U)/test-reduce $(U)/test-reduce-base: $(S)/tests/unit/test-reduce.c \
 	$(S)/hw/atlas350/reduce.c $(S)/hw/atlas350/reduce.h \
 	$(S)/hw/atlas350/reduce-kernels.c.inc
 	@mkdir -p $(@D)
