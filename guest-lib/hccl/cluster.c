@@ -4,10 +4,11 @@
  *
  * The addresses of a table are those of the cards' own network ports, which
  * the model has not. The ranks meet at rank 0 instead: at its "host_ip" (an
- * addition of ours; without it 127.0.0.1, all ranks in one guest) and its
- * "host_port", or the ports of HCCL_IF_BASE_PORT. The digest of the table
- * tells its communicator from others.
+ * addition of ours; without it the address of the rank itself, all ranks in
+ * one guest) and its "host_port", or the ports at which HCCL listens. The
+ * digest of the table tells its communicator from others.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
@@ -22,7 +23,7 @@
 typedef struct entry {
     uint32_t rank, device;
     uint32_t port;
-    char ip[HCL_IP_LEN];
+    char ip[HCL_IP_LEN];         /* "": not given */
 } entry;
 
 typedef struct table {
@@ -171,10 +172,31 @@ static HcclResult check_levels(const table *t, const json_t *r)
 
 /* ---- ranks ---- */
 
+/* As the system writes it, so that one address has one text. */
+static HcclResult host_ip(const table *t, const json_t *r,
+                          char ip[HCL_IP_LEN])
+{
+    const json_t *item = json_object_get(r, "host_ip");
+    const char *text = json_string_value(item);
+    unsigned char addr[sizeof(struct in6_addr)];
+
+    ip[0] = '\0';
+    if (!item) {
+        return HCCL_SUCCESS;
+    }
+    if (!text || (inet_pton(AF_INET, text, addr) != 1 &&
+                  inet_pton(AF_INET6, text, addr) != 1)) {
+        return wrong(t, "host_ip", "an IPv4 or IPv6 address",
+                     text ? text : "(not a text)");
+    }
+    inet_ntop(strchr(text, ':') ? AF_INET6 : AF_INET, addr, ip, HCL_IP_LEN);
+    return HCCL_SUCCESS;
+}
+
 static HcclResult read_rank(table *t, const json_t *r, bool *seen)
 {
-    const char *ip = json_string_value(json_object_get(r, "host_ip"));
     uint32_t rank = 0, local = 0, device = 0, port = 0, unused = 0;
+    char ip[HCL_IP_LEN];
     HcclResult rc;
 
     rc = number(t, r, "rank_id", t->n - 1, true, &rank);
@@ -191,6 +213,9 @@ static HcclResult read_rank(table *t, const json_t *r, bool *seen)
         rc = number(t, r, "host_port", 65535, false, &port);
     }
     if (rc == HCCL_SUCCESS) {
+        rc = host_ip(t, r, ip);
+    }
+    if (rc == HCCL_SUCCESS) {
         rc = check_levels(t, r);
     }
     if (rc != HCCL_SUCCESS) {
@@ -201,7 +226,7 @@ static HcclResult read_rank(table *t, const json_t *r, bool *seen)
     }
     seen[rank] = true;
     t->ranks[rank] = (entry){ .rank = rank, .device = device, .port = port };
-    snprintf(t->ranks[rank].ip, HCL_IP_LEN, "%.47s", ip ? ip : "127.0.0.1");
+    memcpy(t->ranks[rank].ip, ip, HCL_IP_LEN);
     return HCCL_SUCCESS;
 }
 
@@ -286,24 +311,68 @@ static void make_nonce(table *t)
     memcpy(t->nonce, h, HCL_NONCE);
 }
 
+/* Where rank 0 listens and the others look for it. */
+static HcclResult meeting_place(const table *t, const hcl_rank_info *self,
+                                hcl_where *w)
+{
+    const entry *root = &t->ranks[0];
+    const hcl_env *env;
+    HcclResult rc = hcl_env_get(&env);
+
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    memset(w, 0, sizeof(*w));
+    memcpy(w->ip, root->ip[0] ? root->ip : self->ip, HCL_IP_LEN);
+    if (root->port) {
+        w->ports[w->ranges++] = (hcl_ports){ (uint16_t)root->port,
+                                             (uint16_t)root->port };
+        return HCCL_SUCCESS;
+    }
+    if (!env->port_ranges) {
+        return hcl_fail(HCCL_E_PARA, "EI0017", "rank table %s: host_port of "
+                        "rank 0 is missing; expected with "
+                        "HCCL_HOST_SOCKET_PORT_RANGE=auto, when nobody knows "
+                        "where rank 0 listens", t->path);
+    }
+    w->ranges = env->port_ranges;
+    memcpy(w->ports, env->ports, sizeof(w->ports));
+    return HCCL_SUCCESS;
+}
+
+static HcclResult meet(const table *t, uint32_t rank, const hcl_settings *set,
+                       const hcl_rank_info *self, hcl_rank_info **all)
+{
+    hcl_where w;
+    HcclResult rc = meeting_place(t, self, &w);
+
+    if (rc == HCCL_SUCCESS && rank == 0) {
+        rc = hcl_server_also(&w);
+        if (rc == HCCL_SUCCESS) {
+            rc = hcl_root_open_as(t->nonce);
+        }
+        memcpy(w.ip, self->ip, HCL_IP_LEN);
+        w.ports[0] = (hcl_ports){ (uint16_t)self->port,
+                                  (uint16_t)self->port };
+        w.ranges = 1;
+        w.listens = true;
+    }
+    return rc == HCCL_SUCCESS ? hcl_root_join(&w, t->nonce, set, self, all,
+                                              hcl_connect_deadline()) : rc;
+}
+
 static HcclResult join(const table *t, uint32_t rank,
                        const HcclCommConfig *config, HcclComm *comm,
                        const char *call)
 {
-    const entry *root = &t->ranks[0];
-    const hcl_env *env;
     hcl_settings set;
     hcl_rank_info self, *all = NULL;
     a350_card *card;
     hcl_box *box;
-    uint32_t first, ports = 1;
     HcclResult rc;
 
     rc = hcl_comm_prepare(call, config, t->n, rank, WORLD_NAME, &set, &self,
                           &card);
-    if (rc == HCCL_SUCCESS) {
-        rc = hcl_env_get(&env);
-    }
     if (rc != HCCL_SUCCESS) {
         return rc;
     }
@@ -316,21 +385,7 @@ static HcclResult join(const table *t, uint32_t rank,
     if (!box) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
-    first = root->port;
-    if (rank == 0) {
-        rc = hcl_root_open_as(t->nonce);
-        first = self.port;
-    } else if (!first) {
-        first = env->port_ranges ? env->ports[0].first : 60000;
-        ports = 32;
-    } else {
-        ports = 2;               /* waits for rank 0 to listen */
-    }
-    if (rc == HCCL_SUCCESS) {
-        rc = hcl_root_join(rank == 0 ? self.ip : root->ip, first, ports,
-                           t->nonce, &set, &self, &all,
-                           hcl_connect_deadline());
-    }
+    rc = meet(t, rank, &set, &self, &all);
     if (rc != HCCL_SUCCESS) {
         hcl_box_free(box);
         return rc;

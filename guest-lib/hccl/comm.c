@@ -635,6 +635,7 @@ HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
                               HcclComm *comm, const char *call)
 {
     root_content r;
+    hcl_where w = { .ranges = 1, .listens = true };
     hcl_settings set;
     hcl_rank_info self, *table = NULL;
     a350_card *card;
@@ -669,7 +670,9 @@ HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
     if (!box) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
-    rc = hcl_root_join(r.ip, r.port, 1, r.nonce, &set, &self, &table,
+    memcpy(w.ip, r.ip, sizeof(w.ip));
+    w.ports[0] = (hcl_ports){ (uint16_t)r.port, (uint16_t)r.port };
+    rc = hcl_root_join(&w, r.nonce, &set, &self, &table,
                        hcl_connect_deadline());
     if (rc != HCCL_SUCCESS) {
         hcl_box_free(box);

@@ -116,6 +116,12 @@ HCL_EXPORT void hcl_log(int level, const char *fmt, ...)
 
 /* ---- environment, read once ---- */
 
+#define HCL_PORT_RANGES 16
+
+typedef struct hcl_ports {
+    uint16_t first, last;        /* both included */
+} hcl_ports;
+
 typedef struct hcl_env {
     uint32_t buffer_mib;
     uint32_t connect_timeout;    /* s, without the 20 s */
@@ -127,7 +133,7 @@ typedef struct hcl_env {
     char if_ip[64];
     char ifname[256];
     int family;                  /* AF_INET, AF_INET6 */
-    struct { uint16_t first, last; } ports[16];
+    hcl_ports ports[HCL_PORT_RANGES];
     unsigned port_ranges;
     bool ports_by_user;
 } hcl_env;
@@ -222,8 +228,18 @@ enum hcl_mail_kind {
 
 typedef struct hcl_box hcl_box;
 
+/* Where a root session may be. */
+typedef struct hcl_where {
+    char ip[HCL_IP_LEN];
+    hcl_ports ports[HCL_PORT_RANGES];
+    unsigned ranges;
+    bool listens;                /* at one port, already: it gave the address */
+} hcl_where;
+
 /* Where this process is reached; starts the server at the first call. */
 HcclResult hcl_server_start(char ip[HCL_IP_LEN], uint32_t *port);
+/* Lets the server, which runs, listen at @w too if it does not yet. */
+HcclResult hcl_server_also(const hcl_where *w);
 uint64_t hcl_host_id(void);
 HcclResult hcl_random(void *buf, size_t len);
 
@@ -232,11 +248,11 @@ HcclResult hcl_root_open(uint8_t nonce[HCL_NONCE]);
 /* For rank tables: the nonce is a digest all ranks know. */
 HcclResult hcl_root_open_as(const uint8_t nonce[HCL_NONCE]);
 /*
- * Says hello at @ip:@port and waits for the table of all ranks. @table is
- * allocated. @ports_to_try > 1: the following ports too.
+ * Says hello to the root session and waits for the table of all ranks, which
+ * is allocated. A root that does not listen yet is looked for at all ports of
+ * @w until @deadline, past whatever else answers there.
  */
-HcclResult hcl_root_join(const char *ip, uint32_t port, uint32_t ports_to_try,
-                         const uint8_t nonce[HCL_NONCE],
+HcclResult hcl_root_join(const hcl_where *w, const uint8_t nonce[HCL_NONCE],
                          const hcl_settings *set, const hcl_rank_info *self,
                          hcl_rank_info **table, uint64_t deadline);
 

@@ -34,16 +34,23 @@ struct hcl_conn {
     char peer[HCL_IP_LEN + 8];
 };
 
-static struct {
-    pthread_mutex_t lock;
-    bool running;
-    pid_t pid;
-    int listen_fd;
+#define LISTENERS_MAX   16u
+
+typedef struct listener {
+    int fd;
     char ip[HCL_IP_LEN];
     uint32_t port;
+} listener;
+
+static struct {
+    pthread_mutex_t lock;        /* who starts it, or adds a listener */
+    bool running;
+    pid_t pid;
+    unsigned listeners;          /* read by the server thread: only grows */
+    listener at[LISTENERS_MAX];  /* the first is shown to other ranks */
     hcl_conn **conn;
     size_t n, cap;
-} srv = { .lock = PTHREAD_MUTEX_INITIALIZER, .listen_fd = -1 };
+} srv = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- sockets ---- */
 
@@ -221,6 +228,24 @@ int hcl_net_connect(const char *ip, uint32_t port, uint64_t deadline, int *err)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     return fd;
+}
+
+const char *hcl_ports_text(const hcl_where *w, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "port%s", w->ranges > 1 ||
+                                w->ports[0].first != w->ports[0].last ? "s"
+                                                                      : "");
+    unsigned i;
+
+    for (i = 0; i < w->ranges && n < size; i++) {
+        n += (size_t)snprintf(text + n, size - n, "%s %u", i ? "," : "",
+                              w->ports[i].first);
+        if (w->ports[i].first != w->ports[i].last && n < size) {
+            n += (size_t)snprintf(text + n, size - n, "-%u",
+                                  w->ports[i].last);
+        }
+    }
+    return text;
 }
 
 /* ---- which address this host shows ---- */
@@ -429,11 +454,11 @@ static bool evict(void)
 }
 
 /* False: there is no room, and asking again at once would not help. */
-static bool accept_one(void)
+static bool accept_one(int listen_fd)
 {
     struct sockaddr_storage sa;
     socklen_t len = sizeof(sa);
-    int fd = accept4(srv.listen_fd, (struct sockaddr *)&sa, &len,
+    int fd = accept4(listen_fd, (struct sockaddr *)&sa, &len,
                      SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
     hcl_conn *c;
 
@@ -494,12 +519,12 @@ static void sweep(uint64_t now)
 static void *serve(void *unused)
 {
     struct pollfd *p = NULL;
-    size_t cap = 0, i, n;
+    size_t cap = 0, i, n, k;
     bool room = true;
 
     (void)unused;
     for (;;) {
-        if (cap < srv.n + 1) {
+        if (cap < srv.n + LISTENERS_MAX) {
             void *q = realloc(p, (srv.n + 64) * sizeof(*p));
 
             if (q) {
@@ -507,22 +532,31 @@ static void *serve(void *unused)
                 cap = srv.n + 64;
             }
         }
-        n = srv.n < cap ? srv.n : cap - 1;
+        if (!p) {
+            usleep(100000);
+            continue;
+        }
+        n = srv.n < cap - LISTENERS_MAX ? srv.n : cap - LISTENERS_MAX;
+        k = __atomic_load_n(&srv.listeners, __ATOMIC_ACQUIRE);
         for (i = 0; i < n; i++) {
             p[i] = (struct pollfd){ .fd = srv.conn[i]->fd, .events = POLLIN };
         }
         /* Without room a waiting client is looked at only now and then. */
-        p[n] = (struct pollfd){ .fd = srv.listen_fd,
-                                .events = room ? POLLIN : 0 };
+        for (i = 0; i < k; i++) {
+            p[n + i] = (struct pollfd){ .fd = srv.at[i].fd,
+                                        .events = room ? POLLIN : 0 };
+        }
         room = true;
-        if (poll(p, n + 1, 100) > 0) {
+        if (poll(p, n + k, 100) > 0) {
             for (i = 0; i < n; i++) {
                 if (p[i].revents && conn_read(srv.conn[i])) {
                     srv.conn[i]->closing = true;
                 }
             }
-            if (p[n].revents) {
-                room = accept_one();
+            for (i = n; i < n + k && room; i++) {
+                if (p[i].revents) {
+                    room = accept_one(p[i].fd);
+                }
             }
         }
         hcl_root_tick(hcl_now_ns());
@@ -535,13 +569,18 @@ static int bind_one(const char *ip, uint32_t port)
 {
     struct sockaddr_storage sa;
     socklen_t len = make_addr(ip, port, &sa);
-    int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    0);
-    int err;
+    int fd, err, on = 1;
 
+    if (!len) {
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         return -1;
     }
+    /* Ends of old connections do not keep a port from who listens next. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1024)) {
         err = errno;
         close(fd);
@@ -551,42 +590,110 @@ static int bind_one(const char *ip, uint32_t port)
     return fd;
 }
 
-static HcclResult open_listener(const hcl_env *env)
+/* The first port that is free; -1 with errno. */
+static int bind_first(const char *ip, const hcl_ports *ports, unsigned ranges)
 {
-    struct sockaddr_storage sa;
-    socklen_t len = sizeof(sa);
+    uint32_t port;
     unsigned r;
-    uint32_t port = 0;
-    int fd = -1;
+    int fd;
 
-    for (r = 0; r < env->port_ranges && fd < 0; r++) {
-        for (port = env->ports[r].first;
-             port <= env->ports[r].last && fd < 0; port++) {
-            fd = bind_one(srv.ip, port);
-            if (fd < 0 && errno != EADDRINUSE && errno != EACCES) {
-                break;
+    errno = EADDRNOTAVAIL;
+    for (r = 0; r < ranges; r++) {
+        for (port = ports[r].first; port <= ports[r].last; port++) {
+            fd = bind_one(ip, port);
+            if (fd >= 0 || (errno != EADDRINUSE && errno != EACCES)) {
+                return fd;
             }
         }
     }
-    if (fd < 0 && !env->ports_by_user) {
-        fd = bind_one(srv.ip, 0);
-    }
-    if (fd < 0) {
-        return hcl_fail(HCCL_E_NETWORK, "EI0019", "cannot listen at %s: %s; "
-                        "ports come from HCCL_HOST_SOCKET_PORT_RANGE or "
-                        "HCCL_IF_BASE_PORT, the address from HCCL_IF_IP or "
-                        "HCCL_SOCKET_IFNAME", srv.ip, strerror(errno));
-    }
+    return -1;
+}
+
+/* Takes @fd over. */
+static HcclResult add_listener(const char *ip, int fd)
+{
+    listener *l = &srv.at[srv.listeners];
+    struct sockaddr_storage sa;
+    socklen_t len = sizeof(sa);
+
     if (getsockname(fd, (struct sockaddr *)&sa, &len)) {
         close(fd);
         return hcl_fail(HCCL_E_SYSCALL, "EI0019", "getsockname: %s",
                         strerror(errno));
     }
-    srv.port = ntohs(sa.ss_family == AF_INET
-                     ? ((struct sockaddr_in *)&sa)->sin_port
-                     : ((struct sockaddr_in6 *)&sa)->sin6_port);
-    srv.listen_fd = fd;
+    l->fd = fd;
+    l->port = ntohs(sa.ss_family == AF_INET
+                    ? ((struct sockaddr_in *)&sa)->sin_port
+                    : ((struct sockaddr_in6 *)&sa)->sin6_port);
+    snprintf(l->ip, sizeof(l->ip), "%s", ip);
+    __atomic_store_n(&srv.listeners, srv.listeners + 1, __ATOMIC_RELEASE);
     return HCCL_SUCCESS;
+}
+
+static HcclResult open_listener(const hcl_env *env)
+{
+    char ip[HCL_IP_LEN];
+    HcclResult rc = choose_address(env, ip);
+    int fd;
+
+    if (rc != HCCL_SUCCESS) {
+        return rc;
+    }
+    fd = bind_first(ip, env->ports, env->port_ranges);
+    if (fd < 0 && !env->ports_by_user) {
+        fd = bind_one(ip, 0);
+    }
+    if (fd < 0) {
+        return hcl_fail(HCCL_E_NETWORK, "EI0019", "cannot listen at %s: %s; "
+                        "ports come from HCCL_HOST_SOCKET_PORT_RANGE or "
+                        "HCCL_IF_BASE_PORT, the address from HCCL_IF_IP or "
+                        "HCCL_SOCKET_IFNAME", ip, strerror(errno));
+    }
+    return add_listener(ip, fd);
+}
+
+static bool listens_at(const listener *l, const hcl_where *w)
+{
+    unsigned r;
+
+    for (r = 0; r < w->ranges; r++) {
+        if (l->port >= w->ports[r].first && l->port <= w->ports[r].last) {
+            return !strcmp(l->ip, w->ip);
+        }
+    }
+    return false;
+}
+
+HcclResult hcl_server_also(const hcl_where *w)
+{
+    HcclResult rc = HCCL_SUCCESS;
+    char ports[32 * HCL_PORT_RANGES];
+    unsigned i;
+    int fd = -1;
+
+    pthread_mutex_lock(&srv.lock);
+    for (i = 0; i < srv.listeners && !listens_at(&srv.at[i], w); i++) {
+    }
+    if (i == srv.listeners) {
+        if (i < LISTENERS_MAX) {
+            fd = bind_first(w->ip, w->ports, w->ranges);
+        } else {
+            errno = EMFILE;
+        }
+        if (fd < 0) {
+            rc = hcl_fail(HCCL_E_NETWORK, "EI0019", "rank 0 of the rank table "
+                          "cannot listen at %s, %s: %s (its host_ip and "
+                          "host_port; without them HCCL_IF_IP and "
+                          "HCCL_HOST_SOCKET_PORT_RANGE or HCCL_IF_BASE_PORT; "
+                          "at most %u for each process)", w->ip,
+                          hcl_ports_text(w, ports, sizeof(ports)),
+                          strerror(errno), LISTENERS_MAX);
+        } else {
+            rc = add_listener(w->ip, fd);
+        }
+    }
+    pthread_mutex_unlock(&srv.lock);
+    return rc;
 }
 
 /* Under srv.lock. A forked child has no server thread: it starts its own. */
@@ -598,9 +705,7 @@ static HcclResult start(void)
     HcclResult rc = hcl_env_get(&env);
     int err;
 
-    if (rc == HCCL_SUCCESS) {
-        rc = choose_address(env, srv.ip);
-    }
+    srv.listeners = 0;
     if (rc == HCCL_SUCCESS) {
         rc = open_listener(env);
     }
@@ -614,7 +719,7 @@ static HcclResult start(void)
     err = a350_thread_create(&t, &attr, serve, NULL);
     pthread_attr_destroy(&attr);
     if (err) {
-        close(srv.listen_fd);
+        close(srv.at[0].fd);
         return hcl_fail(HCCL_E_SYSCALL, "EI0007", "cannot start the server "
                         "thread: %s", strerror(err));
     }
@@ -632,8 +737,8 @@ HcclResult hcl_server_start(char ip[HCL_IP_LEN], uint32_t *port)
         rc = start();
     }
     if (rc == HCCL_SUCCESS) {
-        memcpy(ip, srv.ip, HCL_IP_LEN);
-        *port = srv.port;
+        memcpy(ip, srv.at[0].ip, HCL_IP_LEN);
+        *port = srv.at[0].port;
     }
     pthread_mutex_unlock(&srv.lock);
     return rc;

@@ -31,8 +31,8 @@ typedef struct hcl_frame {
 
 typedef struct hcl_conn hcl_conn;
 
-/* Listens and starts the thread; *@port is where. */
-HcclResult hcl_net_listen(char ip[HCL_IP_LEN], uint32_t *port);
+/* "port 60000" or "ports 60000-60031, 61000"; returns @text. */
+const char *hcl_ports_text(const hcl_where *w, char *text, size_t size);
 /* From the handlers of the server thread only. */
 int hcl_conn_send(hcl_conn *conn, uint16_t type, const void *data,
                   uint32_t len);

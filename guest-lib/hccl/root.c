@@ -5,6 +5,7 @@
  * a setting that differs, a rank that came twice, ranks that did not come.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,16 +91,44 @@ static void tell_failure(hcl_conn *c, uint32_t code, const char *text)
                   (uint32_t)(sizeof(code) + strlen(buf + sizeof(code)) + 1));
 }
 
-static void root_fail(root *r, uint32_t code, const char *text)
+/*
+ * To all that came. This process's own ranks hear it last: they may end the
+ * process, and the others would hear of a reset connection instead.
+ */
+static void tell_all(root *r, void (*tell)(root *r, uint32_t rank,
+                                           const void *what),
+                     const void *what)
 {
-    uint32_t i;
+    uint32_t own = (uint32_t)getpid(), i;
+    int pass;
 
-    for (i = 0; i < r->n_ranks; i++) {
-        if (r->conn[i]) {
-            tell_failure(r->conn[i], code, text);
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < r->n_ranks; i++) {
+            if (r->conn[i] && (r->table[i].pid == own) == pass) {
+                tell(r, i, what);
+            }
         }
     }
     root_end(r);
+}
+
+typedef struct failure {
+    uint32_t code;
+    const char *text;
+} failure;
+
+static void tell_one_failure(root *r, uint32_t rank, const void *what)
+{
+    const failure *f = what;
+
+    tell_failure(r->conn[rank], f->code, f->text);
+}
+
+static void root_fail(root *r, uint32_t code, const char *text)
+{
+    failure f = { code, text };
+
+    tell_all(r, tell_one_failure, &f);
 }
 
 #define FIELD(code, label, member, fmt)                                     \
@@ -178,14 +207,11 @@ static int root_first(root *r, const hello *h)
     return 0;
 }
 
-static void root_done(root *r)
+static void tell_one_table(root *r, uint32_t rank, const void *unused)
 {
-    uint32_t i, len = (uint32_t)(r->n_ranks * sizeof(*r->table));
-
-    for (i = 0; i < r->n_ranks; i++) {
-        hcl_conn_send(r->conn[i], HCL_F_TABLE, r->table, len);
-    }
-    root_end(r);
+    (void)unused;
+    hcl_conn_send(r->conn[rank], HCL_F_TABLE, r->table,
+                  (uint32_t)(r->n_ranks * sizeof(*r->table)));
 }
 
 static int root_add(root *r, hcl_conn *conn, const hello *h)
@@ -213,7 +239,7 @@ static int root_add(root *r, hcl_conn *conn, const hello *h)
     r->table[rank] = h->info;
     r->conn[rank] = conn;
     if (++r->have == r->n_ranks) {
-        root_done(r);
+        tell_all(r, tell_one_table, NULL);
     }
     return 0;
 }
@@ -324,17 +350,52 @@ void hcl_root_tick(uint64_t now)
 
 /* ---- ranks ---- */
 
-static HcclResult join_failed(const char *ip, uint32_t port, int err)
+/* What one port of a root that is looked for had to say. */
+typedef struct answer {
+    HcclResult code;
+    char number[8];
+    char text[1024];
+} answer;
+
+__attribute__((format(printf, 4, 5)))
+static HcclResult answer_is(answer *a, HcclResult code, const char *number,
+                            const char *fmt, ...)
 {
-    return hcl_fail(err == ETIMEDOUT ? HCCL_E_TIMEOUT : HCCL_E_TCP_CONNECT,
-                    "EI0015", "the root at %s:%u: %s (limit %u s, "
-                    "HCCL_CONNECT_TIMEOUT); it has ended, never called "
-                    "HcclGetRootInfo, or the network does not lead there",
-                    ip, port, strerror(err), hcl_connect_limit());
+    va_list ap;
+
+    a->code = code;
+    snprintf(a->number, sizeof(a->number), "%s", number);
+    va_start(ap, fmt);
+    vsnprintf(a->text, sizeof(a->text), fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+/*
+ * No answer. Of a root that is looked for, HCCL_E_AGAIN: nobody listens there
+ * yet, or somebody else, who ends.
+ */
+static HcclResult no_answer(answer *a, const hcl_where *w, uint32_t port,
+                            int err)
+{
+    bool again = !w->listens && (err == ECONNREFUSED || err == ECONNRESET ||
+                                 err == EPIPE || err == EPROTO);
+
+    if (again) {
+        answer_is(a, HCCL_E_TCP_CONNECT, "EI0015", "port %u: %s", port,
+                  strerror(err));
+        return HCCL_E_AGAIN;
+    }
+    return answer_is(a, err == ETIMEDOUT ? HCCL_E_TIMEOUT : HCCL_E_TCP_CONNECT,
+                     "EI0015", "the root at %s:%u: %s (limit %u s, "
+                     "HCCL_CONNECT_TIMEOUT); it has ended, never called "
+                     "HcclGetRootInfo, or the network does not lead there",
+                     w->ip, port, strerror(err), hcl_connect_limit());
 }
 
 /* tell_failure()'s frame: a code, a message number, a space, a text. */
-static HcclResult failure_of(const char *reply, uint32_t len)
+static HcclResult refusal(answer *a, const hcl_where *w, const char *reply,
+                          uint32_t len)
 {
     const char *text = reply + sizeof(uint32_t);
     uint32_t code = HCCL_SUCCESS;
@@ -346,34 +407,38 @@ static HcclResult failure_of(const char *reply, uint32_t len)
     }
     if (code == HCCL_SUCCESS || code >= HCCL_E_RESERVED ||
         strncmp(number, "EI", 2) || strlen(number) != 6 || text[6] != ' ') {
-        return hcl_fail(HCCL_E_NETWORK, "EI0015", "the root refused this rank "
-                        "without a legible reason (code %u, %u bytes)", code,
-                        len);
+        answer_is(a, HCCL_E_NETWORK, "EI0015", "the root refused this rank "
+                  "without a legible reason (code %u, %u bytes)", code, len);
+        return w->listens ? a->code : HCCL_E_AGAIN;
     }
-    return hcl_fail((HcclResult)code, number, "%s", text + 7);
+    answer_is(a, (HcclResult)code, number, "%s", text + 7);
+    return code == HCCL_E_NOT_FOUND && !w->listens ? HCCL_E_AGAIN : a->code;
 }
 
 /* Checks what the root sent: every entry is used as it is later. */
-static HcclResult table_ok(const hcl_rank_info *t, uint32_t len, uint32_t n)
+static HcclResult table_ok(answer *a, const hcl_rank_info *t, uint32_t len,
+                           uint32_t n)
 {
     uint32_t i;
 
     if (len != (uint64_t)n * sizeof(*t)) {
-        return hcl_fail(HCCL_E_NETWORK, "EI0015", "the root sent a table of "
-                        "%u bytes for %u ranks", len, n);
+        return answer_is(a, HCCL_E_NETWORK, "EI0015", "the root sent a table "
+                         "of %u bytes for %u ranks", len, n);
     }
     for (i = 0; i < n; i++) {
         if (t[i].rank != i || t[i].port > 65535 ||
             !memchr(t[i].ip, 0, HCL_IP_LEN)) {
-            return hcl_fail(HCCL_E_NETWORK, "EI0015", "entry %u of the root's "
-                            "table is broken", i);
+            return answer_is(a, HCCL_E_NETWORK, "EI0015", "entry %u of the "
+                             "root's table is broken", i);
         }
     }
     return HCCL_SUCCESS;
 }
 
-static HcclResult join_once(const char *ip, uint32_t port, const hello *h,
-                            hcl_rank_info **table, uint64_t deadline)
+/* HCCL_E_AGAIN: it is not there, or not yet; else the end, with @a filled. */
+static HcclResult join_once(const hcl_where *w, uint32_t port, const hello *h,
+                            hcl_rank_info **table, uint64_t deadline,
+                            answer *a)
 {
     uint64_t grace = deadline + 1000000000ull;
     void *reply = NULL;
@@ -383,13 +448,11 @@ static HcclResult join_once(const char *ip, uint32_t port, const hello *h,
     int fd, err, rc;
 
     do {
-        fd = hcl_net_connect(ip, port, deadline, &err);
-        if (fd < 0 && err == ECONNREFUSED && hcl_now_ns() < deadline) {
-            return HCCL_E_AGAIN;
-        }
+        fd = hcl_net_connect(w->ip, port, deadline, &err);
     } while (fd < 0 && err == EINTR);
     if (fd < 0) {
-        return join_failed(ip, port, err);
+        ret = no_answer(a, w, port, err);
+        return err == ECONNREFUSED ? HCCL_E_AGAIN : ret;
     }
     rc = hcl_net_send(fd, HCL_F_HELLO, h, sizeof(*h), NULL, 0, deadline);
     if (!rc) {
@@ -397,50 +460,71 @@ static HcclResult join_once(const char *ip, uint32_t port, const hello *h,
     }
     close(fd);
     if (rc) {
-        return join_failed(ip, port, -rc);
+        return no_answer(a, w, port, -rc);
     }
     if (type == HCL_F_TABLE) {
-        ret = table_ok(reply, len, h->set.n_ranks);
+        ret = table_ok(a, reply, len, h->set.n_ranks);
         if (ret == HCCL_SUCCESS) {
             *table = reply;
             return ret;
         }
     } else if (type == HCL_F_FAIL) {
-        ret = failure_of(reply, len);
+        ret = refusal(a, w, reply, len);
     } else {
-        ret = hcl_fail(HCCL_E_NETWORK, "EI0015", "the root at %s:%u answers "
-                       "with a frame of type %u; expected: %u (table) or %u "
-                       "(refusal); no process of HCCL listens there", ip, port,
-                       type, HCL_F_TABLE, HCL_F_FAIL);
+        ret = answer_is(a, HCCL_E_NETWORK, "EI0015", "the root at %s:%u "
+                        "answers with a frame of type %u; expected: %u "
+                        "(table) or %u (refusal); no process of HCCL listens "
+                        "there", w->ip, port, type, HCL_F_TABLE, HCL_F_FAIL);
+        ret = w->listens ? ret : HCCL_E_AGAIN;
     }
     free(reply);
     return ret;
 }
 
-HcclResult hcl_root_join(const char *ip, uint32_t port, uint32_t ports_to_try,
-                         const uint8_t nonce[HCL_NONCE],
+static HcclResult not_found(const hcl_where *w, const answer *last)
+{
+    char ports[32 * HCL_PORT_RANGES];
+
+    if (w->listens) {
+        return hcl_fail(last->code, last->number, "%s", last->text);
+    }
+    return hcl_fail(HCCL_E_TIMEOUT, "EI0015", "no process at %s, %s waits for "
+                    "the ranks of this rank table within %u s "
+                    "(HCCL_CONNECT_TIMEOUT); rank 0 did not come, or listens "
+                    "elsewhere (its host_ip and host_port, "
+                    "HCCL_HOST_SOCKET_PORT_RANGE, HCCL_IF_BASE_PORT); the last "
+                    "answer: %s", w->ip,
+                    hcl_ports_text(w, ports, sizeof(ports)),
+                    hcl_connect_limit(), last->text);
+}
+
+HcclResult hcl_root_join(const hcl_where *w, const uint8_t nonce[HCL_NONCE],
                          const hcl_settings *set, const hcl_rank_info *self,
                          hcl_rank_info **table, uint64_t deadline)
 {
     hello h = { .set = *set, .info = *self };
     /* A root that gave its information listens already. */
-    uint64_t refused = ports_to_try > 1 ? deadline
-                                        : hcl_now_ns() + 3000000000ull;
+    uint64_t soon = hcl_now_ns() + 3000000000ull;
+    uint64_t limit = w->listens && soon < deadline ? soon : deadline;
+    answer last = { 0 };
     HcclResult rc;
-    uint32_t i;
+    uint32_t port;
+    unsigned r;
 
     memcpy(h.nonce, nonce, HCL_NONCE);
     for (;;) {
-        for (i = 0; i < ports_to_try; i++) {
-            rc = join_once(ip, port + i, &h, table, deadline);
-            if (rc != HCCL_E_AGAIN &&
-                !(rc == HCCL_E_NOT_FOUND && ports_to_try > 1)) {
-                return rc;
+        for (r = 0; r < w->ranges; r++) {
+            for (port = w->ports[r].first; port <= w->ports[r].last; port++) {
+                rc = join_once(w, port, &h, table, deadline, &last);
+                if (rc != HCCL_E_AGAIN) {
+                    return rc == HCCL_SUCCESS ? rc
+                           : hcl_fail(last.code, last.number, "%s",
+                                      last.text);
+                }
+                if (hcl_now_ns() >= limit) {
+                    return not_found(w, &last);
+                }
             }
-        }
-        if (hcl_now_ns() >= refused) {
-            return join_failed(ip, port, ports_to_try > 1 ? ETIMEDOUT
-                                                          : ECONNREFUSED);
         }
         usleep(20000);
     }

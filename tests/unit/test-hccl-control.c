@@ -497,6 +497,75 @@ static void *answer_falsely(void *opaque)
     return NULL;
 }
 
+static int stranger(hcl_ports *at)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET };
+    socklen_t len = sizeof(sa);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1) ||
+        getsockname(fd, (struct sockaddr *)&sa, &len)) {
+        ok(false, "a listener");
+    }
+    *at = (hcl_ports){ ntohs(sa.sin_port), ntohs(sa.sin_port) };
+    return fd;
+}
+
+static void *hang_up(void *opaque)
+{
+    static const struct linger reset = { .l_onoff = 1 };
+    int fd = accept(*(int *)opaque, NULL, NULL);
+    char c;
+
+    recv(fd, &c, 1, MSG_PEEK);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    close(fd);
+    return NULL;
+}
+
+/* Who looks for the root passes what else is at its ports. */
+static void test_search(void)
+{
+    static const uint8_t nonce[HCL_NONCE] = "looked for";
+    hcl_settings set = { .n_ranks = 1 };
+    hcl_rank_info self = { .rank = 0 }, *table = NULL;
+    hcl_where w = { .ranges = 6 };
+    false_root f[] = {
+        { 0, HCL_F_HELLO, "\x8b\xbc\x03\x8a rubbish", 12 },
+        { 0, HCL_F_FAIL, "\x8b\xbc\x03\x8a rubbish", 12 },
+        { 0, HCL_F_FAIL, "\6\0\0\0EI0015 of another job", 25 },
+    };
+    pthread_t t[4];
+    uint32_t port;
+    int dead, resets, i;
+    HcclResult rc;
+
+    dead = stranger(&w.ports[0]);
+    close(dead);
+    resets = stranger(&w.ports[1]);
+    pthread_create(&t[3], NULL, hang_up, &resets);
+    for (i = 0; i < 3; i++) {
+        f[i].fd = stranger(&w.ports[2 + i]);
+        pthread_create(&t[i], NULL, answer_falsely, &f[i]);
+    }
+    hcl_server_start(w.ip, &port);
+    w.ports[5] = (hcl_ports){ (uint16_t)port, (uint16_t)port };
+    hcl_root_open_as(nonce);
+    rc = hcl_root_join(&w, nonce, &set, &self, &table,
+                       hcl_now_ns() + 20000000000ull);
+    ok(rc == HCCL_SUCCESS && table, "the sixth port is the root's: %d %s", rc,
+       a350_peek_error());
+    for (i = 0; i < 4; i++) {
+        pthread_join(t[i], NULL);
+    }
+    for (i = 0; i < 3; i++) {
+        close(f[i].fd);
+    }
+    close(resets);
+    free(table);
+}
+
 static void test_false_root(void)
 {
     static const uint8_t nonce[HCL_NONCE];
@@ -525,25 +594,18 @@ static void test_false_root(void)
     };
     hcl_settings set = { .n_ranks = 2 };
     hcl_rank_info self = { .rank = 1 }, *table = NULL;
-    struct sockaddr_in sa = { .sin_family = AF_INET };
-    socklen_t len = sizeof(sa);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    hcl_where w = { .ip = "127.0.0.1", .ranges = 1, .listens = true };
+    int fd = stranger(&w.ports[0]);
     unsigned i;
 
-    inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
-    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1) ||
-        getsockname(fd, (struct sockaddr *)&sa, &len)) {
-        ok(false, "a listener");
-        return;
-    }
     for (i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
         false_root f = { fd, c[i].type, c[i].body, c[i].len };
         HcclResult rc;
         pthread_t t;
 
         pthread_create(&t, NULL, answer_falsely, &f);
-        rc = hcl_root_join("127.0.0.1", ntohs(sa.sin_port), 1, nonce, &set,
-                           &self, &table, hcl_now_ns() + 20000000000ull);
+        rc = hcl_root_join(&w, nonce, &set, &self, &table,
+                           hcl_now_ns() + 20000000000ull);
         pthread_join(t, NULL);
         ok(rc == c[i].rc && !strcmp(mock_error_code(), c[i].code) &&
            strstr(a350_peek_error(), c[i].text), "false root %u: %d %s %s", i,
@@ -858,6 +920,7 @@ int main(void)
     test_hostile(&info);
     test_own_end();
     test_false_root();
+    test_search();
     test_crowd();
     test_windows();
     test_shortage();

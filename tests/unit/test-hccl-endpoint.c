@@ -333,36 +333,108 @@ static void *table_main(void *opaque)
     return NULL;
 }
 
-static HcclResult try_table(const char *from, const char *to)
+static void put_changed(const char *from, const char *to)
 {
     char text[2048];
     const char *at = strstr(good, from);
-    HcclComm c;
 
     snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to,
              at + strlen(from));
     put(text);
+}
+
+static HcclResult try_table(const char *from, const char *to)
+{
+    HcclComm c;
+
+    put_changed(from, to);
     mock_device(0);
     return HcclCommInitClusterInfo(path, 0, &c);
 }
 
-static void test_tables(void)
+static bool two_ranks(table_rank t[2])
 {
-    table_rank t[2] = { { .rank = 0 }, { .rank = 1 } };
-    char name[128] = "";
-    HcclComm c;
     int i;
 
-    put(good);
     for (i = 1; i >= 0; i--) {
+        t[i] = (table_rank){ .rank = (uint32_t)i };
         pthread_create(&t[i].id, NULL, table_main, &t[i]);
         usleep(50000);           /* rank 1 first: it waits for rank 0 */
     }
     for (i = 0; i < 2; i++) {
         pthread_join(t[i].id, NULL);
     }
-    ok(t[0].rc == 0 && t[1].rc == 0, "two ranks of a table: %s",
+    return t[0].rc == 0 && t[1].rc == 0;
+}
+
+/* A listener at @ip, at a port that was free. */
+static int listen_at(const char *ip, uint32_t *port)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET };
+    socklen_t len = sizeof(sa);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    inet_pton(AF_INET, ip, &sa.sin_addr);
+    if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 1) ||
+        getsockname(fd, (struct sockaddr *)&sa, &len)) {
+        return -1;
+    }
+    *port = ntohs(sa.sin_port);
+    return fd;
+}
+
+/* Rank 0 of the table says where it is to be met. */
+static void test_meeting_place(void)
+{
+    static const char *const ip[] = { NULL, "127.0.0.2" };
+    table_rank t[2];
+    char item[128], host[64] = "";
+    uint32_t port = 0;
+    HcclComm c;
+    int i, fd;
+
+    for (i = 0; i < 2; i++) {
+        fd = listen_at(ip[i] ? ip[i] : "127.0.0.1", &port);
+        if (ip[i]) {
+            snprintf(host, sizeof(host), "\"host_ip\":\"%s\",", ip[i]);
+        }
+        snprintf(item, sizeof(item), "{%s\"host_port\":%u,\"rank_id\":0",
+                 host, port);
+        ok(try_table("{\"rank_id\":0", item) == HCCL_E_NETWORK &&
+           !strcmp(mock_error_code(), "EI0019") &&
+           strstr(a350_peek_error(), "host_port"), "taken: %s",
+           a350_peek_error());
+        close(fd);
+        put_changed("{\"rank_id\":0", item);
+        if (ok(two_ranks(t), "met at %s, port %u", ip[i] ? ip[i]
+               : "its own address", port)) {
+            HcclCommDestroy(t[0].comm);
+            HcclCommDestroy(t[1].comm);
+        }
+    }
+    for (i = 0; i < 2; i++) {
+        ok(try_table("{\"rank_id\":0", i ? "{\"host_ip\":7,\"rank_id\":0"
+                     : "{\"host_ip\":\"card0.example\",\"rank_id\":0") ==
+           HCCL_E_PARA && !strcmp(mock_error_code(), "EI0014") &&
+           strstr(a350_peek_error(), "host_ip"), "host_ip: %s",
+           a350_peek_error());
+    }
+    put(good);
+    mock_device(1);
+    ok(HcclCommInitClusterInfo(path, 1, &c) == HCCL_E_TIMEOUT &&
+       strstr(a350_peek_error(), "60000-60031") &&
+       strstr(a350_peek_error(), "HCCL_CONNECT_TIMEOUT"), "no rank 0: %s",
        a350_peek_error());
+}
+
+static void test_tables(void)
+{
+    table_rank t[2];
+    char name[128] = "";
+    HcclComm c;
+
+    put(good);
+    ok(two_ranks(t), "two ranks of a table: %s", a350_peek_error());
     HcclGetCommName(t[0].comm, name);
     ok(!strcmp(name, "hccl_world_group"), "the fixed name");
     mock_device(0);
@@ -499,6 +571,7 @@ int main(void)
     test_unregister();
     test_shared_card();
     test_tables();
+    test_meeting_place();
     test_group();
     test_launch();
     ok(mock_live == 0, "nothing is left: %d", mock_live);
