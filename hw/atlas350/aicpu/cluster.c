@@ -586,11 +586,11 @@ void a350_cluster_debug_resume(A350Cluster *cl, unsigned go, unsigned step)
     unsigned i;
 
     qemu_mutex_lock(&cl->lock);
-    for (i = 0; i < cl->num_cores; i++) {
+    for (i = 0; i < cl->num_cores; i++, go >>= 1, step >>= 1) {
         A350ClusterCore *cc = &cl->core[i];
 
-        cc->stopped = !(go & (1u << i));
-        cc->step = step & (1u << i);
+        cc->stopped = !(go & 1);
+        cc->step = step & 1;
         /* A wfi may end for any reason; so stepping does not hang on one. */
         cc->wfi &= cc->stopped && !cc->step;
         qemu_cond_signal(&cc->cond);
