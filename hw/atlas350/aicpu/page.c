@@ -20,22 +20,35 @@ static int64_t now_ns(A350Cluster *cl)
     return cl->ops->clock(cl->opaque);
 }
 
+/* What every line of the log begins with. */
+static GString *new_line(A350ClusterCore *cc, const char *who)
+{
+    int64_t now = now_ns(cc->cluster);
+    GString *s = g_string_new(NULL);
+
+    g_string_printf(s, "[%" PRId64 ".%06" PRId64 "] card %u core %u %s: ",
+                    now / 1000000000, now / 1000 % 1000000,
+                    cc->cluster->card_index, cc->index, who);
+    return s;
+}
+
+static void end_line(A350ClusterCore *cc, int level, GString *s)
+{
+    cc->cluster->ops->log(cc->cluster->opaque, level, s->str);
+    g_string_free(s, true);
+}
+
 void a350_page_flush_line(A350ClusterCore *cc)
 {
-    A350Cluster *cl = cc->cluster;
-    int64_t now = now_ns(cl);
-    g_autofree char *text = NULL;
+    GString *s;
 
     if (!cc->line_len) {
         return;
     }
-    text = g_strdup_printf("[%" PRId64 ".%06" PRId64 "] card %u core %u %s: "
-                           "%.*s", now / 1000000000, now / 1000 % 1000000,
-                           cl->card_index, cc->index,
-                           cc->kernel[0] ? cc->kernel : "firmware",
-                           (int)cc->line_len, cc->line);
+    s = new_line(cc, cc->kernel[0] ? cc->kernel : "firmware");
+    g_string_append_len(s, cc->line, cc->line_len);
     cc->line_len = 0;
-    cl->ops->log(cl->opaque, cc->line_level, text);
+    end_line(cc, cc->line_level, s);
 }
 
 static void put_char(A350ClusterCore *cc, char ch)
@@ -139,35 +152,31 @@ static void answer_launch(A350ClusterCore *cc, uint32_t cqe)
 static void log_exc(A350ClusterCore *cc)
 {
     const a350_exc_record *e = &cc->exc;
-    A350Cluster *cl = cc->cluster;
-    int64_t now = now_ns(cl);
-    g_autoptr(GString) s = g_string_new(NULL);
+    GString *s = new_line(cc, e->kernel);
     unsigned i;
 
-    g_string_printf(s, "[%" PRId64 ".%06" PRId64 "] card %u core %u %s: "
-                    "exception in %s: %s (cause 0x%x, pc 0x%" PRIx64 " %s, "
-                    "address 0x%" PRIx64 ", queue %u, task %u)",
-                    now / 1000000000, now / 1000 % 1000000, cl->card_index,
-                    cc->index, e->kernel, e->library, e->text, e->cause,
-                    e->pc, e->where, e->addr, e->sq_id, e->task);
-    cl->ops->log(cl->opaque, A350_LOG_ERROR, s->str);
+    g_string_append_printf(s, "exception in %s: %s (cause 0x%x, pc 0x%" PRIx64
+                           " %s, address 0x%" PRIx64 ", queue %u, task %u)",
+                           e->library, e->text, e->cause, e->pc, e->where,
+                           e->addr, e->sq_id, e->task);
+    end_line(cc, A350_LOG_ERROR, s);
     if (e->cause >= A350_EXC_ABORT) {
         return;                  /* no trap: the registers tell nothing */
     }
     for (i = 0; i < 32; i += 4) {
-        g_string_printf(s, "card %u core %u   x%-2u %016" PRIx64 " %016" PRIx64
-                        " %016" PRIx64 " %016" PRIx64, cl->card_index,
-                        cc->index, i, e->x[i], e->x[i + 1], e->x[i + 2],
-                        e->x[i + 3]);
-        cl->ops->log(cl->opaque, A350_LOG_ERROR, s->str);
-    }
-    g_string_printf(s, "card %u core %u   called from", cl->card_index,
-                    cc->index);
-    for (i = 0; i < e->frames; i++) {
-        g_string_append_printf(s, " 0x%" PRIx64, e->frame[i]);
+        s = new_line(cc, e->kernel);
+        g_string_append_printf(s, "  x%-2u %016" PRIx64 " %016" PRIx64
+                               " %016" PRIx64 " %016" PRIx64, i, e->x[i],
+                               e->x[i + 1], e->x[i + 2], e->x[i + 3]);
+        end_line(cc, A350_LOG_ERROR, s);
     }
     if (e->frames) {
-        cl->ops->log(cl->opaque, A350_LOG_ERROR, s->str);
+        s = new_line(cc, e->kernel);
+        g_string_append(s, "  called from");
+        for (i = 0; i < e->frames; i++) {
+            g_string_append_printf(s, " 0x%" PRIx64, e->frame[i]);
+        }
+        end_line(cc, A350_LOG_ERROR, s);
     }
 }
 
