@@ -112,6 +112,7 @@ static bool take_file(loading *l, const a350_load_file *f, char *why,
     unsigned i = l->n;
     const char *soname;
     char path[128];
+    int len;
 
     if (!safe_name(f->name)) {
         snprintf(why, n, "file %u has an unusable name (4 to 95 printable "
@@ -130,8 +131,14 @@ static bool take_file(loading *l, const a350_load_file *f, char *why,
     strcpy(l->name[i], f->name);
     snprintf(path, sizeof(path), "/lib/%s", f->name);
     l->archive[i] = i > 0 && access(path, R_OK) == 0;
+    /* The image is the host's, too: the name is looked at where it is ours. */
     soname = elf_soname((const uint8_t *)f->image, f->size);
-    strcpy(l->soname[i], soname && safe_name(soname) ? soname : f->name);
+    len = snprintf(l->soname[i], sizeof(l->soname[i]), "%s",
+                   soname ? soname : "");
+    if (len < 0 || (size_t)len >= sizeof(l->soname[i]) ||
+        !safe_name(l->soname[i])) {
+        strcpy(l->soname[i], f->name);
+    }
     mangle(l->mangled[i], l->soname[i], l->id);
     l->image[i] = (uint8_t *)f->image;
     l->size[i] = f->size;
@@ -225,12 +232,12 @@ static rt_lib *new_lib(void)
     return NULL;
 }
 
-static uint32_t load_files(a350_load_param *p, loading *l, rt_lib *lib)
+static uint32_t load_files(a350_load_param *p, const a350_load_file *files,
+                           uint32_t n, loading *l, rt_lib *lib)
 {
-    const a350_load_file *files = (const a350_load_file *)p->files;
     const char *err;
 
-    for (unsigned i = 0; i < p->num_files; i++) {
+    for (unsigned i = 0; i < n; i++) {
         a350_load_file f;
 
         memcpy(&f, &files[i], sizeof(f));
@@ -256,16 +263,19 @@ static uint32_t load_files(a350_load_param *p, loading *l, rt_lib *lib)
 uint32_t rt_load(a350_load_param *p)
 {
     static loading l;               /* under lib_lock */
+    /* Read once: the block stays the host's, which may change it any time. */
+    uint32_t n = *(volatile uint32_t *)&p->num_files;
+    uint64_t files = *(volatile uint64_t *)&p->files;
     rt_lib *lib;
     uint32_t status;
 
     p->message[0] = p->path[0] = 0;
     p->id = 0;
-    if (p->num_files < 1 || p->num_files > RT_FILES_MAX ||
-        !rt_in_hbm(p->files, p->num_files * sizeof(a350_load_file))) {
+    if (n < 1 || n > RT_FILES_MAX ||
+        !rt_in_hbm(files, n * sizeof(a350_load_file))) {
         snprintf(p->message, sizeof(p->message), "a load has 1 to %d files, "
                  "described in the card's memory; got %u at 0x%llx",
-                 RT_FILES_MAX, p->num_files, (unsigned long long)p->files);
+                 RT_FILES_MAX, n, (unsigned long long)files);
         return p->status = A350_AE_BAD_PARAM;
     }
     pthread_mutex_lock(&lib_lock);
@@ -280,7 +290,7 @@ uint32_t rt_load(a350_load_param *p)
     l.id = lib->id = next_id++;
     rt_me.loading = p;
     rt_me.lib = lib;
-    status = load_files(p, &l, lib);
+    status = load_files(p, (const a350_load_file *)files, n, &l, lib);
     rt_me.loading = NULL;
     rt_me.lib = NULL;
     if (status == A350_AE_OK) {
