@@ -172,7 +172,7 @@ FULL_PARTS := check-asan check-tsan check-tsan-device
 .PHONY: check-full
 check-full: test-programs ## check, slow and long tests, the sanitizer runs
 	@: >$(FULL_RESULTS); s=0; \
-	A350_FUZZ=$${A350_FUZZ:-200} A350_GRAPHS=$${A350_GRAPHS:-2000} \
+	A350_FUZZ=$${A350_FUZZ:-200} A350_GRAPHS=$${A350_GRAPHS:-5000} \
 	$(S)/tests/run --build=$(B) --slow --patience=10 \
 	    --results=$(FULL_RESULTS) $(RUN_ARGS) \
 	    unit $(UNIT_TESTS) qtest $(QTESTS) guest $(GUEST_TESTS) || s=1; \
@@ -197,7 +197,7 @@ $(ASAN_BUILD)/.configured: | $(B)/config.mk
 check-asan: qtests firmware $(QTEST_FILES) $(ASAN_BUILD)/.configured ## qtests under ASan, LSan, UBSan
 	@$(S)/scripts/run-ninja $(B)/qemu-asan-build.log \
 	    ninja -C $(ASAN_BUILD) -j$(JOBS) qemu-system-x86_64
-	@A350_FUZZ=$${A350_FUZZ:-100} \
+	@A350_FUZZ=$${A350_FUZZ:-100} A350_GRAPHS=$${A350_GRAPHS:-500} \
 	 ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0:abort_on_error=1 \
 	 LSAN_OPTIONS=print_suppressions=0:suppressions=$(S)/tests/qtest/qemu.lsan \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
