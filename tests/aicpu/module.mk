@@ -24,6 +24,16 @@ $(AICPU_T)/bare-suite: $(S)/tests/aicpu/bare/suite.S \
 	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x80000000 \
 	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $<
 
+# Results that are none.
+AICPU_TOHOST := even odd-place
+$(AICPU_T)/bare-tohost-even: TOHOST := -DVALUE=6 -DOFFSET=0
+$(AICPU_T)/bare-tohost-odd-place: TOHOST := -DVALUE=1 -DOFFSET=4
+$(AICPU_TOHOST:%=$(AICPU_T)/bare-tohost-%): $(S)/tests/aicpu/bare/tohost.S \
+	$(S)/tests/aicpu/bare/bare.ld
+	@mkdir -p $(@D)
+	$(RVCC) $(AICPU_RV_FLAGS) -Wl,--defsym=BASE=0x80000000 $(TOHOST) \
+	    -T $(S)/tests/aicpu/bare/bare.ld -o $@ $<
+
 $(AICPU_CARD:%=$(AICPU_T)/card-%): $(AICPU_T)/card-%: \
 	$(S)/tests/aicpu/card/%.c $(S)/tests/aicpu/card/card.c \
 	$(S)/tests/aicpu/card/card.h $(AICPU_BARE_SRC) \
@@ -40,7 +50,7 @@ $(AICPU_T)/rvfuzz: $(S)/tests/aicpu/rvfuzz.c
 
 UNIT_TESTS += $(B)/tests/unit/test-aicpu
 $(B)/tests/unit/test-aicpu: $(AICPU_BARE:%=$(AICPU_T)/bare-%) \
-	$(AICPU_T)/bare-suite \
+	$(AICPU_T)/bare-suite $(AICPU_TOHOST:%=$(AICPU_T)/bare-tohost-%) \
 	$(AICPU_CARD:%=$(AICPU_T)/card-%) $(AICPU_T)/rvfuzz | qemu
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec "%s" "%s" "%s"\n' \

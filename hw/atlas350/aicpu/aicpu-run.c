@@ -5,10 +5,14 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
+#include "qemu/host-utils.h"
+#include "qemu/units.h"
 #include <getopt.h>
 #include "aicpu-run.h"
 
 #define SECONDS_MAX 1000000000
+#define HBM_MIN     (256 * MiB)
+#define HBM_MAX     (128 * GiB)
 
 static const char usage[] =
 "usage: aicpu-run --tohost FILE.elf [--signature FILE]\n"
@@ -23,7 +27,7 @@ static const char usage[] =
 "  --linux FILE      static Linux program in user mode (few system calls)\n"
 "  --firmware FILE   firmware image on the cores of a card without queues\n"
 "  --cores N         1..7, default 2\n"
-"  --hbm SIZE        default 256M\n"
+"  --hbm SIZE        a power of two from 256M to 128G, default 256M\n"
 "  --kernel SPEC     LIBRARY[,NEEDED...]:FUNCTION[:ARGUMENTS]; LIBRARY is a\n"
 "                    file, or rom/NAME for one in the firmware's archive;\n"
 "                    ARGUMENTS is a file, or hex digits behind '='\n"
@@ -49,6 +53,21 @@ static bool parse_size(const char *name, const char *text, uint64_t *val)
     if (qemu_strtosz(text, NULL, val) < 0 || !*val) {
         fprintf(stderr, "aicpu-run: %s '%s': a size like 256M is expected\n",
                 name, text);
+        return false;
+    }
+    return true;
+}
+
+/* As for the card: the firmware opens HBM to kernels by one PMP entry. */
+static bool parse_hbm(RunOptions *o)
+{
+    if (!parse_size("--hbm", optarg, &o->hbm_size)) {
+        return false;
+    }
+    if (!is_power_of_2(o->hbm_size) || o->hbm_size < HBM_MIN ||
+        o->hbm_size > HBM_MAX) {
+        fprintf(stderr, "aicpu-run: --hbm '%s': a power of two, 256M to 128G\n",
+                optarg);
         return false;
     }
     return true;
@@ -91,7 +110,7 @@ static bool parse_option(RunOptions *o, int opt)
         }
         return true;
     case 'h':
-        return parse_size("--hbm", optarg, &o->hbm_size);
+        return parse_hbm(o);
     case 'm':
         return parse_size("--max-insns", optarg, &o->max_insns);
     case 'k':

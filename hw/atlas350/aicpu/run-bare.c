@@ -83,6 +83,9 @@ bool run_image_open(RunImage *im, const char *path)
             }
         }
     }
+    if (im->high <= im->low) {
+        fprintf(stderr, "aicpu-run: '%s' has nothing to load\n", path);
+    }
     return im->high > im->low;
 }
 
@@ -129,7 +132,7 @@ bool run_image_symbol(const RunImage *im, const char *name, uint64_t *addr)
 
     for (s = 0; s < eh->e_shnum; s++) {
         if (!get_shdr(im, s, &sh) || sh.sh_type != SHT_SYMTAB ||
-            !get_shdr(im, sh.sh_link, &str)) {
+            !get_shdr(im, sh.sh_link, &str) || str.sh_type != SHT_STRTAB) {
             continue;
         }
         n = sh.sh_size / sizeof(sym);
@@ -166,15 +169,17 @@ static const A350CoreOps bare_ops = {
     .mmio_write = no_mmio_write,
 };
 
-static void write_signature(const RunOptions *o, const RunImage *im,
+static bool write_signature(const RunOptions *o, const RunImage *im,
                             A350Core *c)
 {
     uint64_t begin, end;
     FILE *f;
 
-    if (!o->signature || !run_image_symbol(im, "begin_signature", &begin) ||
+    if (!run_image_symbol(im, "begin_signature", &begin) ||
         !run_image_symbol(im, "end_signature", &end)) {
-        return;
+        fprintf(stderr, "aicpu-run: '%s' has no symbols begin_signature and "
+                "end_signature\n", o->tohost);
+        return false;
     }
     f = fopen(o->signature, "w");
     for (; f && begin < end; begin += 4) {
@@ -186,7 +191,9 @@ static void write_signature(const RunOptions *o, const RunImage *im,
     }
     if (!f || fclose(f)) {
         fprintf(stderr, "aicpu-run: cannot write '%s'\n", o->signature);
+        return false;
     }
+    return true;
 }
 
 /* Looks at tohost; true: the program has ended with *ret. */
@@ -203,7 +210,10 @@ static bool look(uint64_t *word, int *ret)
         return false;
     }
     *ret = val == 1 ? RUN_OK : RUN_FAILED;
-    if (val != 1) {
+    if (!(val & 1)) {
+        printf("FAIL: 0x%" PRIx64 " at tohost is no result, which is odd\n",
+               val);
+    } else if (val != 1) {
         printf("FAIL: test %" PRIu64 "\n", val >> 1);
     }
     return true;
@@ -256,8 +266,12 @@ int run_tohost(const RunOptions *o)
     mem = run_alloc(size);
     c = a350_core_new(0, &bare_ops, NULL);
     a350_core_add_region(c, base, size, mem, A350_M_RWX | A350_U_RWX);
-    if (!run_image_load(&im, mem, base, size) ||
-        !a350_core_mem(c, tohost, 8) || (tohost & 7)) {
+    if (!run_image_load(&im, mem, base, size)) {
+        return RUN_USAGE;
+    }
+    if (!a350_core_mem(c, tohost, 8) || (tohost & 7)) {
+        fprintf(stderr, "aicpu-run: '%s': tohost at 0x%" PRIx64 " is no "
+                "aligned doubleword of the program\n", o->tohost, tohost);
         return RUN_USAGE;
     }
     a350_core_reset(c, im.entry);
@@ -269,7 +283,9 @@ int run_tohost(const RunOptions *o)
                 a350_core_instret(c), (double)a350_core_instret(c) / t0);
     }
     fflush(stdout);
-    write_signature(o, &im, c);
+    if (o->signature && !write_signature(o, &im, c)) {
+        ret = RUN_USAGE;
+    }
     a350_core_free(c);
     return ret;
 }
