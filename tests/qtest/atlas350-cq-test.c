@@ -619,14 +619,35 @@ static void test_wait_list(void)
     t_stop(m);
 }
 
+/* Lines of the card's log with @text, since its start. */
+static int log_lines(TCard *c, const char *text)
+{
+    char log[0x4000] = { 0 };
+    uint64_t ring = c->shm + A350_SHM_LOG, head = qtest_readq(c->qts, ring);
+    const char *at = log;
+    int n = 0;
+
+    g_assert_cmpuint(head, <, sizeof(log));
+    if (head) {
+        qtest_bufread(c->qts, ring + sizeof(a350_log_ring), log, head);
+    }
+    while ((at = strstr(at, text))) {
+        at++;
+        n++;
+    }
+    return n;
+}
+
 static void test_stall_cycle(void)
 {
     TMachine *m = t_start(2, "", "");
     TQueue a = t_queue(&m->card[0], 0, 17, false, 0);
     TQueue b = t_queue(&m->card[1], 0, 17, false, 0);
+    g_autofree char *hmp = NULL;
     QDict *ev, *data, *rsp;
     const char *text;
     a350_sqe s;
+    int i;
 
     label_queue(&a, 0, 0);
     label_queue(&b, 1, 0);
@@ -655,12 +676,32 @@ static void test_stall_cycle(void)
     rsp = qtest_qmp(m->qts, "{ 'execute': 'query-atlas350-waits' }");
     g_assert_cmpuint(qlist_size(qdict_get_qlist(rsp, "return")), ==, 2);
     qobject_unref(rsp);
-    qobject_unref(qtest_qmp(m->qts, "{ 'execute': 'human-monitor-command',"
-                            "'arguments': {'command-line': "
-                            "'info atlas350' } }"));
+    hmp = qtest_hmp(m->qts, "info atlas350");
+    g_assert_nonnull(strstr(hmp, "card 0 (/machine/peripheral/card0): HBM 256 "
+                            "MiB"));
+    g_assert_nonnull(strstr(hmp, "1 queues, 1 blocked, 0 stopped"));
+    g_assert_nonnull(strstr(hmp, "  rank 0, thread 0: waits "));
+    g_assert_nonnull(strstr(hmp, "  rank 1, thread 0: waits "));
+    /* told once, and on the console of one card */
+    for (i = 0; i < 5; i++) {
+        qtest_clock_step(m->qts, SECOND + 1000);
+        g_assert_true(t_stays(&a, 0));
+    }
+    g_assert_null(qtest_qmp_event_ref(m->qts, "ATLAS350_STALL"));
+    g_assert_cmpint(log_lines(&m->card[0], "deadlock: rank ") +
+                    log_lines(&m->card[1], "deadlock: rank "), ==, 1);
     /* it goes on as soon as somebody records */
     t_notify_set(&m->card[0], 10, 1);
     g_assert_true(t_drain(&a));
+    /* and when they are blocked again, it is told again */
+    qtest_clock_step(m->qts, SECOND + 1000);
+    a350_sqe_notify_wait(&s, 2, 10, 0);
+    t_push_ring(&a, &s);
+    g_assert_true(t_stays(&a, 1));
+    for (i = 0; i < 3; i++) {
+        qtest_clock_step(m->qts, SECOND + 1000);
+    }
+    qtest_qmp_eventwait(m->qts, "ATLAS350_STALL");
     t_stop(m);
 }
 
@@ -708,6 +749,56 @@ static void test_stall_cq_full(void)
     t_stop(m);
 }
 
+/* Every doorbell, task, notify, error and reset can be traced. */
+static void test_trace_events(void)
+{
+    static const char *const want[] = {
+        "atlas350_doorbell card 0 queue 0 tail 1\n",
+        "atlas350_task_start card 0 queue 0 entry 0 type 6 task 66\n",
+        "atlas350_task_end card 0 queue 0 entry 0 error bits 0x0 status 0x0\n",
+        "atlas350_notify card 0 notify 20 = 1\n",
+        "atlas350_cnt_notify card 0 counting notify 21 op 1 value 0x5\n",
+        "atlas350_cqe card 0 cq 0 slot 0 first halfword 0x1 sq head 1 task "
+        "66\n",
+        "atlas350_task_start card 0 queue 0 entry 1 type 20 task 67\n",
+        "atlas350_error card 0 queue 0 entry 1 kind 1 bits 0x8 status 0x0: "
+        "COND programs are not supported\n",
+        "atlas350_task_end card 0 queue 0 entry 1 error bits 0x8 status 0x0\n",
+        "atlas350_sq_reset card 0 queue 0\n",
+        "atlas350_reset card 0 type 0\n",
+    };
+    g_autofree char *file = g_strdup_printf("%s/atlas350-trace-%d",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *args = g_strdup_printf("-trace 'atlas350_*' -D %s", file);
+    g_autofree char *log = NULL;
+    TMachine *m = t_start(1, "", args);
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, 0, 17, true, 0);
+    const char *at;
+    a350_sqe s;
+    int i;
+
+    a350_sqe_notify_record(&s, 66, 20);
+    s.w[0] |= A350_SQE_WR_CQE;
+    t_push_ring(&q, &s);
+    g_assert_true(t_drain(&q));
+    t_cnt_set(c, 21, A350_CNT_NOTIFY_ADD, 5);
+    a350_sqe_init(&s, A350_SQE_COND, 67, 254);
+    t_push_ring(&q, &s);
+    g_assert_true(t_wait_stop(&q));
+    t_admin_id(c, A350_ADM_SQ_RESET, q.id);
+    t_wr32(c, A350_REG_CTRL + A350_CTRL_RESET, A350_RESET_KEY);
+    t_stop(m);
+    g_assert_true(g_file_get_contents(file, &log, NULL, NULL));
+    unlink(file);
+    for (i = 0; i < ARRAY_SIZE(want); i++) {
+        at = strstr(log, want[i]);
+        if (!at) {
+            g_error("no trace event: %s", want[i]);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -729,5 +820,6 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/report/wait-list", test_wait_list);
     qtest_add_func("atlas350/report/stall-cycle", test_stall_cycle);
     qtest_add_func("atlas350/report/stall-cq-full", test_stall_cq_full);
+    qtest_add_func("atlas350/report/trace-events", test_trace_events);
     return g_test_run();
 }

@@ -564,7 +564,8 @@ static void test_place_holders(void)
         g_assert_true(t_drain(&q));
     }
     g_assert_true(t_no_cqe(&q));
-    /* a host callback always tells the host */
+    /* a host callback always tells the host, and when it was */
+    qtest_clock_step(m->qts, 0x1234567890ll);
     a350_sqe_init(&s, A350_SQE_PLACE_HOLDER, 77, 254);
     s.w[3] |= A350_PH_HOST_CALLBACK;
     t_push_ring(&q, &s);
@@ -572,6 +573,8 @@ static void test_place_holders(void)
     g_assert_cmphex(e.h0, ==, A350_CQE_PHASE | A350_CQE_PLACE_HOLD |
                     q.id << 4);
     g_assert_cmpuint(e.stream_id, ==, 77);
+    g_assert_cmphex(e.ts_low | (uint64_t)e.ts_high << 32, ==,
+                    t_rd64(c, A350_REG_CTRL + A350_CTRL_CLOCK_NS));
     g_assert_true(t_drain(&q));
     /* a blocking one tells it first, then waits for its notify */
     s.w[6] = 33;
