@@ -619,6 +619,127 @@ static void test_wait_list(void)
     t_stop(m);
 }
 
+/* The blocked queues of @m; the entry of @q. To be freed by the caller. */
+static QDict *waits_entry(TMachine *m, const TQueue *q)
+{
+    QDict *rsp = qtest_qmp(m->qts, "{ 'execute': 'query-atlas350-waits' }");
+    const QListEntry *e;
+    QDict *d = NULL;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(rsp, "return"), e) {
+        d = qobject_to(QDict, qlist_entry_obj(e));
+        if (qdict_get_int(d, "queue") == q->id &&
+            &m->card[qdict_get_int(d, "card")] == q->c) {
+            break;
+        }
+        d = NULL;
+    }
+    g_assert_nonnull(d);
+    qobject_ref(d);
+    qobject_unref(rsp);
+    return d;
+}
+
+/* What it waits for, at which entry, and since when: the clock is ours. */
+static void check_wait(TMachine *m, const TQueue *q, const char *kind,
+                       int entry, int task, int64_t waited)
+{
+    QDict *d = waits_entry(m, q);
+
+    g_test_message("%s", qdict_get_str(d, "text"));
+    g_assert_cmpstr(qdict_get_str(d, "kind"), ==, kind);
+    g_assert_cmpint(qdict_get_int(d, "entry"), ==, entry);
+    g_assert_cmpint(qdict_get_int(d, "task"), ==, task);
+    g_assert_cmpint(qdict_get_int(d, "waited-ns"), ==, waited);
+    qobject_unref(d);
+}
+
+/* Card, queue, entry, notify, since when, who owes it and how that one is. */
+static void test_waits_qmp(void)
+{
+    TMachine *m = t_start(2, "", "");
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, 0, 17, false, 0);
+    TQueue p = t_queue(&m->card[1], 0, 17, false, 0);
+    a350_sqe s;
+    QDict *d;
+
+    label_queue(&q, 3, 2);
+    label_queue(&p, 5, 0);
+    label_notify(c, 77, 3, 5, 1, q.id);
+    qtest_clock_step(m->qts, 5 * SECOND);
+    a350_sqe_nop(&s, 0x98);
+    t_push(&q, &s);
+    a350_sqe_notify_wait(&s, 0x99, 77, 1836);
+    t_push_ring(&q, &s);
+    g_assert_true(T_WAIT(t_head(&q) == 1));
+    g_assert_true(t_stays(&q, 1));
+    qtest_clock_step(m->qts, 2 * SECOND);
+    check_wait(m, &q, "notify", 1, 0x99, 2 * SECOND);
+    d = waits_entry(m, &q);
+    g_assert_cmpint(qdict_get_int(d, "notify"), ==, 77);
+    g_assert_cmpint(qdict_get_int(d, "limit-ns"), ==, 1836 * SECOND);
+    g_assert_cmpint(qdict_get_int(d, "rank"), ==, 3);
+    g_assert_cmpint(qdict_get_int(d, "thread"), ==, 2);
+    g_assert_cmpint(qdict_get_int(d, "peer-rank"), ==, 5);
+    g_assert_cmpint(qdict_get_int(d, "owner-card"), ==, 1);
+    g_assert_cmpstr(qdict_get_str(d, "owner-state"), ==, "idle");
+    g_assert_false(qdict_haskey(d, "owner-queue"));
+    qobject_unref(d);
+    a350_sqe_notify_wait(&s, 1, 5, 0);
+    t_push_ring(&p, &s);
+    g_assert_true(t_stays(&p, 0));
+    d = waits_entry(m, &q);
+    g_assert_cmpstr(qdict_get_str(d, "owner-state"), ==, "blocked");
+    g_assert_cmpint(qdict_get_int(d, "owner-queue"), ==, p.id);
+    qobject_unref(d);
+    t_admin_id(&m->card[1], A350_ADM_SQ_DESTROY, p.id);
+    d = waits_entry(m, &q);
+    g_assert_cmpstr(qdict_get_str(d, "owner-state"), ==, "gone");
+    qobject_unref(d);
+    t_stop(m);
+}
+
+/* Queues that stand for another reason: their head entry, since they do. */
+static void test_waits_standing(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TCard *c = &m->card[0];
+    TQueue paused = t_queue(c, 0, 17, false, 0);
+    TQueue off = t_queue(c, 0x10000, 17, false, 0);
+    TQueue failed = t_queue(c, 0x20000, 17, false, 0);
+    TQueue full = t_queue(c, 0x30000, 257, true, 0);
+    TQueue *q[] = { &paused, &off, &failed };
+    a350_sqe s;
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(q); i++) {
+        a350_sqe_nop(&s, 10 + i);
+        t_push_ring(q[i], &s);
+        g_assert_true(t_drain(q[i]));
+    }
+    qtest_clock_step(m->qts, 5 * SECOND);
+    t_admin_id(c, A350_ADM_SQ_PAUSE, paused.id);
+    t_wr32(c, A350_REG_RTSQ + off.id * 0x1000 + A350_SQ_STATUS, 0);
+    for (i = 0; i < ARRAY_SIZE(q); i++) {
+        a350_sqe_init(&s, A350_SQE_COND, 20 + i, 254);
+        t_push_ring(q[i], &s);
+    }
+    fill_cq(&full);
+    a350_sqe_nop(&s, 30);
+    s.w[0] |= A350_SQE_WR_CQE;
+    t_push_ring(&full, &s);
+    g_assert_true(t_wait_stop(&failed));
+    g_assert_true(T_WAIT(t_head(&full) == 64));
+    g_assert_true(t_stays(&paused, 1));
+    qtest_clock_step(m->qts, 3 * SECOND);
+    check_wait(m, &paused, "paused", 1, 20, 3 * SECOND);
+    check_wait(m, &off, "stopped", 1, 21, 3 * SECOND);
+    check_wait(m, &failed, "stopped", 1, 22, 3 * SECOND);
+    check_wait(m, &full, "stopped", 64, 30, 3 * SECOND);
+    t_stop(m);
+}
+
 /* Lines of the card's log with @text, since its start. */
 static int log_lines(TCard *c, const char *text)
 {
@@ -818,6 +939,8 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/error/disable-to-enable", test_disable_to_enable);
     qtest_add_func("atlas350/host/rings", test_host_rings);
     qtest_add_func("atlas350/report/wait-list", test_wait_list);
+    qtest_add_func("atlas350/report/waits-qmp", test_waits_qmp);
+    qtest_add_func("atlas350/report/waits-standing", test_waits_standing);
     qtest_add_func("atlas350/report/stall-cycle", test_stall_cycle);
     qtest_add_func("atlas350/report/stall-cq-full", test_stall_cq_full);
     qtest_add_func("atlas350/report/trace-events", test_trace_events);

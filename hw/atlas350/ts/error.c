@@ -98,6 +98,7 @@ TsResult ts_error(A350Sq *sq, uint32_t kind, uint32_t bits, uint32_t status,
     sq->err.bits = bits;
     sq->err.status = status;
     sq->err.sqe_type = a350_sqe_get_type(&sq->sqe);
+    sq->since = a350_clock_ns();
     ts_sq_name(sq, name);
     trace_atlas350_error(sq->ts->card->index, name, sq->head, kind, bits,
                          status, text);

@@ -160,7 +160,7 @@ static TsExec *const type_exec[A350_SQE_TYPE_MASK + 1] = {
 
 /* ---- the head entry ---- */
 
-static bool fetch_slot(A350Sq *sq, uint32_t slot, void *out)
+bool ts_fetch_slot(A350Sq *sq, uint32_t slot, void *out)
 {
     uint64_t offset = (uint64_t)slot * A350_SQE_SIZE;
 
@@ -223,7 +223,8 @@ static TsResult fetch_ext(A350Sq *sq, uint32_t head, uint32_t used)
                         "of which the tail covers %u", sq->slots, used);
     }
     for (i = 1; i < sq->slots; i++) {
-        if (!fetch_slot(sq, (head + i) % sq->depth, &sq->ext.w[16 * (i - 1)])) {
+        if (!ts_fetch_slot(sq, (head + i) % sq->depth,
+                           &sq->ext.w[16 * (i - 1)])) {
             return ts_error(sq, A350_EK_RING, A350_ERR_BUS, 0, "queue memory "
                             "cannot be read");
         }
@@ -273,7 +274,7 @@ static TsResult start_entry(A350Sq *sq, uint32_t head, uint32_t used)
 
     sq->slots = 1;
     ts_error_begin(sq);
-    if (!fetch_slot(sq, head, &sq->sqe)) {
+    if (!ts_fetch_slot(sq, head, &sq->sqe)) {
         memset(&sq->sqe, 0, sizeof(sq->sqe));
         sq->err.address = sq->base + (uint64_t)head * A350_SQE_SIZE;
         return ts_error(sq, A350_EK_RING, A350_ERR_BUS, 0, "queue memory "
@@ -313,10 +314,12 @@ static void move_head(A350Sq *sq, uint32_t head)
 static bool end_ok(A350Sq *sq)
 {
     uint32_t head = (sq->head + sq->slots) % sq->depth;
+    bool again = sq->state == SQ_END_OK;
 
     if (sq->sqe.w[0] & (A350_SQE_WR_CQE | A350_SQE_IE)) {
         sq->state = SQ_END_OK;
         if ((sq->sqe.w[0] & A350_SQE_WR_CQE) && !ts_cqe(sq, head, NULL)) {
+            sq->since = again ? sq->since : a350_clock_ns();
             return false;
         }
     }
@@ -409,8 +412,13 @@ static bool next_entry(A350Sq *sq, TsResult *res)
         apply_head(sq);
     }
     if (!qatomic_read(&sq->enabled) || sq->paused) {
+        if (!sq->stands) {
+            sq->stands = true;
+            sq->since = a350_clock_ns();
+        }
         return false;
     }
+    sq->stands = false;
     head = sq->head;
     if (!check_tail(sq, head)) {
         sq->slots = 1;

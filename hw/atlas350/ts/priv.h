@@ -115,7 +115,8 @@ struct A350Sq {
     uint32_t slots;             /* of the entry: 1..3 */
     a350_sqe sqe;
     a350_wqe ext;               /* slots that follow it */
-    int64_t since;              /* when the entry began to wait */
+    int64_t since;              /* when the entry or the queue came to stand */
+    bool stands;                /* disabled or paused between entries */
     int64_t deadline;
     uint64_t completed;
 
@@ -244,6 +245,8 @@ uint32_t ts_used(const A350Sq *sq);
 /* With run_lock. Up to @budget entries; true if there is more to do now. */
 bool ts_sq_run(A350Sq *sq, unsigned budget);
 void ts_sq_timeout(A350Sq *sq, int64_t now);
+/* An entry of the ring, which software may be writing; false: no memory. */
+bool ts_fetch_slot(A350Sq *sq, uint32_t slot, void *out);
 /* A 49- or 48-bit address field of an SQE, completed. */
 uint64_t ts_addr(A350Sq *sq, uint32_t low, uint32_t high, unsigned bits);
 

@@ -65,6 +65,7 @@ void ts_sq_clear(A350Sq *sq)
     sq->ring = NULL;
     sq->paused = false;
     sq->tail_seen = 0;
+    sq->stands = false;
     sq->state = SQ_IDLE;
     sq->deadline = TS_NO_DEADLINE;
     sq->completed = 0;
@@ -299,6 +300,7 @@ uint32_t a350_ts_sq_reset(A350Card *c, uint32_t id, char *msg)
     qatomic_set(&sq->head_req, A350_ID_NONE);
     sq->tail_seen = 0;
     sq->paused = false;
+    sq->stands = false;
     memset(&sq->err, 0, sizeof(sq->err));
     sq->err_index = sq->err_task = 0;
     return A350_ADM_OK;

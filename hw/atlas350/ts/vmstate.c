@@ -258,6 +258,7 @@ static int sq_post_load(void *opaque, int version_id)
     sq->label.sq_id = sq->id;
     sq->label.comm[sizeof(sq->label.comm) - 1] = 0;
     sq->launch_exc = false;
+    sq->stands = sq->state == SQ_IDLE && (!sq->enabled || sq->paused);
     for (i = 0; i < 2; i++) {
         sq->ub[i].sq = sq;
         sq->ub[i].result.reason = NULL;

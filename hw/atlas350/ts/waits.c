@@ -270,6 +270,17 @@ static void owner_by_label(A350Sq *sq, const a350_notify_label *l,
     a350_fabric_put(c->fabric, index);
 }
 
+/* Of the entry at the head, which a queue that stands has not looked at. */
+static uint32_t head_task(A350Sq *sq)
+{
+    bool known = sq->state != SQ_IDLE ||
+                 (sq->err.kind && sq->err_index == sq->head);
+    a350_sqe s;
+
+    return known ? a350_sqe_get_task(&sq->sqe) :
+           ts_fetch_slot(sq, sq->head, &s) ? a350_sqe_get_task(&s) : 0;
+}
+
 /* @all: from find_awaited, NULL where it is about one queue. */
 static bool describe(A350Sq *sq, GHashTable *all, a350_wait_entry *e)
 {
@@ -284,7 +295,7 @@ static bool describe(A350Sq *sq, GHashTable *all, a350_wait_entry *e)
         .sq_id = sq->id,
         .kind = kind,
         .sqe_index = sq->head,
-        .task = a350_sqe_get_task(&sq->sqe),
+        .task = head_task(sq),
         .notify_id = A350_ID_NONE,
         .owner_card = A350_ID_NONE,
         .owner_sq = A350_ID_NONE,
