@@ -38,6 +38,30 @@ extern "C" unsigned spin(void *p)
     return 0;
 }
 
+// Adds to `rounds` by AMO and to `sum` by LR/SC, until it is told to stop. Of
+// both somebody else writes the upper half, ever higher: it never falls.
+extern "C" unsigned bump(void *p)
+{
+    Args *a = static_cast<Args *>(p);
+    uint64_t amo, amo_top = 0, sc, sc_top = 0;
+
+    while (!a->stop) {
+        amo = __atomic_fetch_add(&a->rounds, 1, __ATOMIC_RELAXED);
+        sc = __atomic_load_n(&a->sum, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&a->sum, &sc, sc + 1, true,
+                                            __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED)) {
+        }
+        if (amo >> 32 < amo_top || sc >> 32 < sc_top) {
+            return amo >> 32 < amo_top ? 1 : 2;
+        }
+        amo_top = amo >> 32;
+        sc_top = sc >> 32;
+        a->progress++;
+    }
+    return 0;
+}
+
 // Reads the card's register at `rounds`, a notify, until it is set.
 extern "C" unsigned poll(void *p)
 {

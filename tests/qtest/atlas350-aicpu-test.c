@@ -117,6 +117,27 @@ static void check_works(Kernels *k)
     g_assert_cmpuint(qtest_readq(k->c->qts, k->c->hbm + ARGS2), ==, 42);
 }
 
+/* What the scheduler writes is not lost between load and store of a core. */
+static void check_bumped(Kernels *k, TQueue *q, uint64_t top)
+{
+    const uint64_t src = 0x00140000, value = top << 32;
+    uint64_t at = ARG(k, progress);
+    a350_sqe s;
+
+    qtest_writeq(k->c->qts, k->c->hbm + src, value);
+    a350_sqe_sdma(&s, q->task, A350_SDMA_CPY,
+                  k->c->dev + ARGS + offsetof(Args, rounds), k->c->dev + src,
+                  8);
+    t_push_ring(q, &s);
+    a350_sqe_write_value(&s, q->task, k->c->dev + ARGS + offsetof(Args, sum),
+                         3, &value, A350_WV_SUB_DEFAULT);
+    t_push_ring(q, &s);
+    g_assert_true(t_drain(q));
+    g_assert_cmpuint(ARG(k, rounds) >> 32, ==, top);
+    g_assert_cmpuint(ARG(k, sum) >> 32, ==, top);
+    g_assert_true(T_WAIT(ARG(k, progress) != at));
+}
+
 /* The launch at the head failed with @code; the queue goes on afterwards. */
 static void check_failed(Kernels *k, uint32_t bits, uint32_t code)
 {
@@ -210,6 +231,23 @@ static void test_launch(void)
     check_failed(&k, A350_ERR_EXCEPTION, A350_AE_OPEN_SO);
     load(&k);
     check_works(&k);
+    t_stop(k.m);
+}
+
+static void test_atomics(void)
+{
+    uint64_t top;
+    TQueue q;
+    Kernels k;
+
+    set_up(&k, "");
+    q = t_queue(k.c, RING2, 2049, false, 0);
+    start(&k, "bump", &(Args){ 0 });
+    for (top = 1; top <= 2000; top++) {
+        check_bumped(&k, &q, top);
+    }
+    set_stop(&k);
+    g_assert_true(t_drain(&k.q));
     t_stop(k.m);
 }
 
@@ -741,6 +779,7 @@ int main(int argc, char **argv)
         return 77;
     }
     qtest_add_func("atlas350/aicpu/launch", test_launch);
+    qtest_add_func("atlas350/aicpu/atomics", test_atomics);
     qtest_add_func("atlas350/aicpu/failures", test_failures);
     qtest_add_func("atlas350/aicpu/bad-addresses", test_bad_addresses);
     qtest_add_func("atlas350/aicpu/time-limit", test_time_limit);
