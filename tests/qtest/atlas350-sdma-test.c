@@ -304,6 +304,12 @@ static void test_matrix(void)
         guard(s, DST, 64);
         a350_sqe_sdma(&e, op, op, s->c->dev + DST, s->c->dev + SRC, 64);
         if ((op & 0xf) == A350_SDMA_MEMSET) {
+            /* bytes, whatever the type */
+            a350_sqe_memset(&e, op, s->c->dev + DST, 0x1234567a, 63);
+            e.w[4] |= op;
+            run(s, &e);
+            g_assert_true(t_hbm_is_fill(s->c, DST, 0x7a, 63));
+            g_assert_true(t_hbm_is_fill(s->c, DST + 63, 0xa5, 1));
             continue;
         }
         if (matrix_allows(op)) {
@@ -455,6 +461,33 @@ static void test_stride_1(void)
     sdma_stop(s);
 }
 
+/* Blocks are moved one after the other, as by so many calls of memmove. */
+static void test_stride_overlap(void)
+{
+    enum { LEN = 100, N = 40, STEP = 60 };
+    Sdma *s = sdma_start(1);
+    uint8_t mem[LEN + N * STEP + 200], got[sizeof(mem)];
+    unsigned i;
+    a350_sqe e;
+
+    for (i = 0; i < sizeof(mem); i++) {
+        mem[i] = i * 37 + (i >> 8);
+    }
+    t_hbm_write(s->c, SRC, mem, sizeof(mem));
+    a350_sqe_sdma(&e, 0, A350_SDMA_CPY, s->c->dev + SRC + 150,
+                  s->c->dev + SRC, LEN);
+    e.w[4] |= 1u << A350_SDMA_STRIDE_SHIFT;
+    e.w[13] = e.w[14] = STEP;
+    e.w[15] = N;
+    run(s, &e);
+    for (i = 0; i < N; i++) {
+        memmove(mem + 150 + i * STEP, mem + i * STEP, LEN);
+    }
+    t_hbm_read(s->c, SRC, got, sizeof(got));
+    g_assert_cmpmem(got, sizeof(got), mem, sizeof(mem));
+    sdma_stop(s);
+}
+
 /* ---- registers ---- */
 
 /* A word copied into a notify register records it. */
@@ -506,6 +539,7 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/sdma/part-of-element", test_part_of_element);
     qtest_add_func("/atlas350/sdma/reduce-overlap", test_reduce_overlap);
     qtest_add_func("/atlas350/sdma/stride-1", test_stride_1);
+    qtest_add_func("/atlas350/sdma/stride-overlap", test_stride_overlap);
     qtest_add_func("/atlas350/sdma/notify-register", test_notify_register);
     return g_test_run();
 }

@@ -224,6 +224,12 @@ static void test_host_memory(void)
 
 /* ---- rings ---- */
 
+static void set_remote(a350_wqe *w, uint64_t addr)
+{
+    w->w[10] = addr;
+    w->w[11] = addr >> 32;
+}
+
 /* A two-block entry at the last slot goes on at slot 0. */
 static void test_wrap_in_wqe(void)
 {
@@ -338,6 +344,73 @@ static void test_half_entry(void)
     ub_stop(u);
 }
 
+/*
+ * placeOdr, compOrder, fence, se, cqe and owner in all combinations, with a
+ * targetHint and a tpn: requests take effect in order, and each completes.
+ */
+static void test_order_bits(void)
+{
+    enum { N = 256 };
+    Ub *u = ub_start_full(2, 512, 0);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    uint32_t i, v;
+    a350_wqe w;
+
+    for (i = 0; i < N; i++) {
+        /* to where the one before has written, and each to its own */
+        t_hbm_write(a->c, SRC + 8 * i, &i, 4);
+        w = ub_rw(a, b, A350_UB_WRITE, DST, SRC + 8 * i, 4);
+        w.w[0] &= A350_WQE_TOKEN_EN | A350_WQE_RMT_JETTY;
+        w.w[0] |= (i & 3) << A350_WQE_ODR_SHIFT |
+                  (i & 4 ? A350_WQE_COMP_ORDER : 0) |
+                  (i & 8 ? A350_WQE_FENCE : 0) | (i & 16 ? A350_WQE_SE : 0) |
+                  (i & 32 ? A350_WQE_CQE : 0) | (i & 64 ? A350_WQE_OWNER : 0);
+        w.w[1] |= i;
+        w.w[2] |= 0x123456;
+        if (i & 128) {
+            set_remote(&w, b->c->dev + DST + 8 * i);
+        }
+        ub_post(a, &w);
+        if (i == 127) {
+            ub_ring_ok(a);
+            t_hbm_read(b->c, DST, &v, 4);
+            g_assert_cmpuint(v, ==, i);
+        }
+    }
+    ub_ring_ok(a);
+    g_assert_cmpuint(ub_query(a).ci, ==, N);
+    for (i = 128; i < N; i++) {
+        t_hbm_read(b->c, DST + 8 * i, &v, 4);
+        g_assert_cmpuint(v, ==, i);
+    }
+    ub_stop(u);
+}
+
+/* The longest message, 256 MiB: allowed, and whole. */
+static void test_longest_message(void)
+{
+    Ub *u = g_new0(Ub, 1);
+    UbCard *a = &u->card[0];
+    uint64_t from = 0x10000000, to = 0x20000000;
+    a350_wqe w;
+
+    u->m = t_start(1, ",hbm-size=1G", "");
+    ub_card(u, 0, 64, 0);
+    a->rmt.token_id = a->data_token =
+        ub_segment(a->c, a->c->dev, 0x40000000, ALL, VALUE);
+    t_hbm_fill(a->c, to + A350_UB_MAX_MSG, 0xa5, 64);
+    t_hbm_pattern(a->c, from, 1, 4096);
+    t_hbm_pattern(a->c, from + A350_UB_MAX_MSG - 4096, 2, 4096);
+    w = ub_rw(a, a, A350_UB_WRITE, to, from, A350_UB_MAX_MSG);
+    ub_post(a, &w);
+    ub_ring_ok(a);
+    g_assert_true(t_hbm_is_pattern(a->c, to, 1, 4096));
+    g_assert_true(t_hbm_is_pattern(a->c, to + A350_UB_MAX_MSG - 4096, 2,
+                                   4096));
+    g_assert_true(t_hbm_is_fill(a->c, to + A350_UB_MAX_MSG, 0xa5, 64));
+    ub_stop(u);
+}
+
 /* Two queues ring one jetty, in either order. */
 static void test_two_queues(void)
 {
@@ -376,12 +449,6 @@ typedef struct Refusal {
 static void set_opcode(a350_wqe *w, uint32_t opcode)
 {
     w->w[1] = (w->w[1] & ~0xff00u) | (opcode << A350_WQE_OPCODE_SHIFT);
-}
-
-static void set_remote(a350_wqe *w, uint64_t addr)
-{
-    w->w[10] = addr;
-    w->w[11] = addr >> 32;
 }
 
 static void set_local(a350_wqe *w, uint64_t addr)
@@ -602,6 +669,66 @@ static void test_refusals(void)
     ub_stop(u);
 }
 
+/* Of the 256 opcodes four are there; the others are refused as such. */
+static void test_opcodes(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned i;
+    a350_wqe w;
+
+    for (i = 0; i < 256; i++) {
+        ub_guard(b, DST, 64);
+        w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64);
+        if (i == 5) {
+            w = ub_write_notify(a, b, DST, SRC, 64, 1, 1);
+        }
+        set_opcode(&w, i);
+        ub_post(a, &w);
+        if (i == 3 || i == 5 || i == 6 || i == 0x11) {
+            ub_ring_ok(a);
+            continue;
+        }
+        ub_ring_fails(a, A350_UB_ERR_OPCODE, 0);
+        g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 64));
+        ub_recover(a);
+    }
+    ub_stop(u);
+}
+
+/*
+ * All pairs that word 9 can name: MAX 8, MIN 9, ADD 0xa on types 0 to 9 and
+ * no other; of length 0 too.
+ */
+static void test_reduce_matrix(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    unsigned op, type, len;
+    a350_wqe w;
+
+    for (op = 0; op < 16; op++) {
+        for (type = 0; type < 16; type++) {
+            bool legal = op >= 8 && op <= 0xa && type <= 9;
+
+            for (len = 0; len <= 64; len += 64) {
+                ub_guard(b, DST, 64);
+                w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, len);
+                a350_wqe_set_reduce(&w, op, type);
+                ub_post(a, &w);
+                if (legal) {
+                    ub_ring_ok(a);
+                    continue;
+                }
+                ub_ring_fails(a, A350_UB_ERR_OPCODE, 0);
+                g_assert_true(t_hbm_is_fill(b->c, DST, 0xa5, 64));
+                ub_recover(a);
+            }
+        }
+    }
+    ub_stop(u);
+}
+
 /* A refused notification leaves the payload unwritten as well. */
 static void test_notify_refusals(void)
 {
@@ -689,6 +816,42 @@ static void test_stale_token(void)
     w.w[3] = old;
     ub_post(a, &w);
     ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+    ub_stop(u);
+}
+
+/*
+ * A page of the notify table is registered alone: it opens its 16 notifies and
+ * none of the pages beside.
+ */
+static void test_notify_page(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_ub_remote rmt = b->rmt;
+    uint32_t id;
+    a350_wqe w;
+
+    rmt.token_id = ub_segment(b->c, b->c->dev + A350_DEV_REG_OFFSET +
+                              A350_REG_NOTIFY + 0x1000, 0x1000, ALL,
+                              rmt.token_value);
+    for (id = 15; id <= 32; id++) {
+        a350_wqe_inline4(&w, A350_WQE_CQE, &rmt,
+                         a350_notify_addr(b->c->dev, id), 0, 1);
+        ub_post(a, &w);
+        if (id >= 16 && id < 32) {
+            ub_ring_ok(a);
+            g_assert_cmpuint(t_notify(b->c, id), ==, 1);
+        } else {
+            ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_ABORT);
+            g_assert_cmpuint(t_notify(b->c, id), ==, 0);
+            ub_recover(a);
+        }
+    }
+    /* what lies in the page behind the 16 is no register */
+    a350_wqe_inline4(&w, A350_WQE_CQE, &rmt, a350_notify_addr(b->c->dev, 31) +
+                     8, 0, 1);
+    ub_post(a, &w);
+    ub_ring_fails(a, A350_UB_ERR_REMOTE, A350_UB_SUB_REMOTE_UNSUP);
     ub_stop(u);
 }
 
@@ -1250,11 +1413,16 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/ub/doorbell-too-far", test_doorbell_too_far);
     qtest_add_func("/atlas350/ub/no-such-jetty", test_no_such_jetty);
     qtest_add_func("/atlas350/ub/half-entry", test_half_entry);
+    qtest_add_func("/atlas350/ub/order-bits", test_order_bits);
+    qtest_add_func("/atlas350/ub/longest-message", test_longest_message);
     qtest_add_func("/atlas350/ub/two-queues", test_two_queues);
     qtest_add_func("/atlas350/ub/refusals", test_refusals);
+    qtest_add_func("/atlas350/ub/opcodes", test_opcodes);
+    qtest_add_func("/atlas350/ub/reduce-matrix", test_reduce_matrix);
     qtest_add_func("/atlas350/ub/notify-refusals", test_notify_refusals);
     qtest_add_func("/atlas350/ub/access-rights", test_access_rights);
     qtest_add_func("/atlas350/ub/stale-token", test_stale_token);
+    qtest_add_func("/atlas350/ub/notify-page", test_notify_page);
     qtest_add_func("/atlas350/ub/segment-edges", test_segment_edges);
     qtest_add_func("/atlas350/ub/flush", test_flush);
     qtest_add_func("/atlas350/ub/flush-other-queue", test_flush_other_queue);

@@ -7,6 +7,8 @@
  * threads while others pause, save, reset and remove them. `test-ub SECONDS
  * SEED` makes the random part longer; the seed is printed.
  */
+#include <sys/mman.h>
+
 #include "ub-mock.h"
 #include "tap.h"
 
@@ -295,6 +297,65 @@ static void test_position(void)
        "restarts)", caught);
     pair_free(&p);
 }
+
+#ifndef __SANITIZE_THREAD__
+static void job_done(A350Move *m, uint32_t status)
+{
+    Wait *w = m->opaque;
+    A350UbResult r = { .status = status };
+
+    wait_done(w, &r);
+}
+
+/*
+ * The longest length that an entry can have. Its memory is 64 MiB that are
+ * there many times, but for the last one of the destination.
+ */
+static void test_longest_copy(void)
+{
+    enum { PART = 64 << 20 };
+    const uint64_t top = 1ull << 32;
+    uint8_t *mem = mmap(NULL, 2 * top, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+                        MAP_NORESERVE, -1, 0);
+    int fd = memfd_create("test-ub", 0);
+    A350Move m = { .opcode = A350_SDMA_CPY, .len = UINT32_MAX,
+                   .done = job_done };
+    bool good = mem != MAP_FAILED && fd >= 0 && !ftruncate(fd, 3ull * PART);
+    uint8_t *was, *last;
+    uint64_t at;
+    off_t of;
+    Pair p;
+
+    for (at = 0; good && at < 2 * top; at += PART) {
+        of = at < top ? 0 : at < 2 * top - PART ? PART : 2 * PART;
+        good = mmap(mem + at, PART, PROT_READ | PROT_WRITE, MAP_SHARED |
+                    MAP_FIXED, fd, of) == mem + at;
+    }
+    pair_init(&p);
+    was = p.a->card.hbm;
+    if (good) {
+        p.a->card.hbm = mem;
+        p.a->card.hbm_size = 2 * top;
+        fill(mem, 9, PART);
+        last = mem + 2 * top - PART;
+        last[PART - 1] = 0x5a;
+        m.src = p.a->card.dev_base;
+        m.dst = m.src + top;
+        m.dst_card = m.src_card = &p.a->card;
+        m.opaque = &p.wait;
+        a350_mover_submit(&p.a->card, &m);
+        good = wait_for(&p.wait, 60000) && !p.wait.r.status &&
+               filled(mem + top, 9, PART) && filled(last, 9, PART - 1) &&
+               last[PART - 1] == 0x5a;
+    }
+    ok(good, "a copy of 2^32 - 1 bytes");
+    p.a->card.hbm = was;
+    p.a->card.hbm_size = HBM;
+    pair_free(&p);
+    close(fd);
+    munmap(mem, 2 * top);
+}
+#endif
 
 /* The target is reset, or leaves, during a transfer. */
 static void test_target_gone(void)
@@ -765,6 +826,9 @@ int main(int argc, char **argv)
     test_write();
     test_pause();
     test_position();
+#ifndef __SANITIZE_THREAD__    /* whose own memory grows with that copied */
+    test_longest_copy();
+#endif
     test_target_gone();
     test_busy_segment();
     test_inject();
