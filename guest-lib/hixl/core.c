@@ -5,12 +5,15 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "acl_internal.h"
 #include "hx.h"
 
 struct hixl_core {
-    pthread_rwlock_t life;
+    pthread_mutex_t mutex;
+    pthread_cond_t left;         /* a call has left its engine */
     hx_engine *e;                /* NULL: not initialised */
+    pid_t pid;                   /* of the process that made it */
 };
 
 /* ---- engine ---- */
@@ -34,7 +37,9 @@ static void engine_free(hx_engine *e)
         a350_card_close(e->card);
     }
     pthread_mutex_destroy(&e->query);
+    pthread_mutex_destroy(&e->registering);
     pthread_mutex_destroy(&e->mutex);
+    pthread_cond_destroy(&e->linked);
     free(e);
 }
 
@@ -63,7 +68,9 @@ static uint32_t engine_new(const char *name, const hixl_option *opt,
         return hx_err(HX_FAILED, "Initialize: out of host memory");
     }
     pthread_mutex_init(&e->query, NULL);
+    pthread_mutex_init(&e->registering, NULL);
     pthread_mutex_init(&e->mutex, NULL);
+    pthread_cond_init(&e->linked, NULL);
     e->reqs_tail = &e->reqs;
     if (!hx_parse_name(name, &e->name)) {
         ret = hx_err(HX_PARAM_INVALID, "Initialize: local engine \"%.100s\" "
@@ -90,12 +97,20 @@ static uint32_t engine_new(const char *name, const hixl_option *opt,
     return HX_OK;
 }
 
+static void core_init(hixl_core *c)
+{
+    pthread_mutex_init(&c->mutex, NULL);
+    pthread_cond_init(&c->left, NULL);
+    c->e = NULL;
+    c->pid = getpid();
+}
+
 hixl_core *hixl_core_new(void)
 {
     hixl_core *c = calloc(1, sizeof(*c));
 
     if (c) {
-        pthread_rwlock_init(&c->life, NULL);
+        core_init(c);
     }
     return c;
 }
@@ -104,8 +119,38 @@ void hixl_core_free(hixl_core *c)
 {
     if (c) {
         hixl_core_finalize(c);
-        pthread_rwlock_destroy(&c->life);
+        pthread_mutex_destroy(&c->mutex);
+        pthread_cond_destroy(&c->left);
         free(c);
+    }
+}
+
+/*
+ * A forked child has a copy of its parent's engine, whose threads, sockets and
+ * card go on being the parent's: it must not end them, and locks may be as
+ * another thread has left them.
+ */
+static bool forked(const hixl_core *c)
+{
+    return c->pid != getpid();
+}
+
+/* Takes the engine's place; calls that are inside the old one end first. */
+static void replace(hixl_core *c, hx_engine *e)
+{
+    hx_engine *old;
+
+    pthread_mutex_lock(&c->mutex);
+    old = c->e;
+    c->e = e;
+    while (old && old->calls) {
+        /* Again, as one of them may have been connecting until now. */
+        hx_link_abandon_all(old);
+        hx_wait_until(&c->left, &c->mutex, hx_now_ms() + 100);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    if (old) {
+        engine_free(old);
     }
 }
 
@@ -113,30 +158,26 @@ void hixl_core_free(hixl_core *c)
 static uint32_t init(hixl_core *c, const char *name, const hixl_option *opt,
                      size_t num, bool same_card)
 {
-    hx_engine *e = NULL, *old;
     a350_card *card = NULL;
+    hx_engine *e = NULL;
     uint32_t ret;
 
     if (!c) {
         return HX_FAILED;
     }
+    if (forked(c)) {
+        core_init(c);
+    }
     if (same_card) {
-        pthread_rwlock_rdlock(&c->life);
+        pthread_mutex_lock(&c->mutex);
         card = c->e ? c->e->card : NULL;
-        pthread_rwlock_unlock(&c->life);
+        pthread_mutex_unlock(&c->mutex);
     }
     ret = engine_new(name ? name : "", opt, num, card, &e);
-    if (ret != HX_OK) {
-        return ret;
+    if (ret == HX_OK) {
+        replace(c, e);
     }
-    pthread_rwlock_wrlock(&c->life);
-    old = c->e;
-    c->e = e;
-    pthread_rwlock_unlock(&c->life);
-    if (old) {
-        engine_free(old);
-    }
-    return HX_OK;
+    return ret;
 }
 
 uint32_t hixl_core_init(hixl_core *c, const char *name, const hixl_option *opt,
@@ -153,16 +194,10 @@ uint32_t hixl_core_rename(hixl_core *c, const char *name,
 
 void hixl_core_finalize(hixl_core *c)
 {
-    hx_engine *e;
-
-    if (c) {
-        pthread_rwlock_wrlock(&c->life);
-        e = c->e;
-        c->e = NULL;
-        pthread_rwlock_unlock(&c->life);
-        if (e) {
-            engine_free(e);
-        }
+    if (c && forked(c)) {
+        core_init(c);
+    } else if (c) {
+        replace(c, NULL);
     }
 }
 
@@ -170,21 +205,35 @@ void hixl_core_finalize(hixl_core *c)
 
 static hx_engine *enter(hixl_core *c, const char *call)
 {
+    hx_engine *e;
+
     if (!c) {
         return NULL;
     }
-    pthread_rwlock_rdlock(&c->life);
-    if (!c->e) {
-        pthread_rwlock_unlock(&c->life);
-        hx_err(HX_FAILED, "%s: the engine is not initialised", call);
+    if (forked(c)) {
+        hx_err(HX_FAILED, "%s: the engine is process %d's: a child of fork() can "
+               "not use it", call, (int)c->pid);
         return NULL;
     }
-    return c->e;
+    pthread_mutex_lock(&c->mutex);
+    e = c->e;
+    if (e) {
+        e->calls++;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    if (!e) {
+        hx_err(HX_FAILED, "%s: the engine is not initialised", call);
+    }
+    return e;
 }
 
-static uint32_t leave(hixl_core *c, uint32_t ret)
+static uint32_t leave(hixl_core *c, hx_engine *e, uint32_t ret)
 {
-    pthread_rwlock_unlock(&c->life);
+    pthread_mutex_lock(&c->mutex);
+    if (--e->calls == 0) {
+        pthread_cond_broadcast(&c->left);
+    }
+    pthread_mutex_unlock(&c->mutex);
     return ret;
 }
 
@@ -200,7 +249,7 @@ uint32_t hixl_core_register(hixl_core *c, uintptr_t addr, size_t len, int type,
 {
     hx_engine *e = enter(c, "RegisterMem");
 
-    return e ? leave(c, hx_mem_register(e, addr, len, type, tag, handle)) :
+    return e ? leave(c, e, hx_mem_register(e, addr, len, type, tag, handle)) :
            HX_FAILED;
 }
 
@@ -208,7 +257,7 @@ uint32_t hixl_core_deregister(hixl_core *c, void *handle)
 {
     hx_engine *e = enter(c, "DeregisterMem");
 
-    return e ? leave(c, hx_mem_deregister(e, handle)) : HX_FAILED;
+    return e ? leave(c, e, hx_mem_deregister(e, handle)) : HX_FAILED;
 }
 
 uint32_t hixl_core_connect(hixl_core *c, const char *remote,
@@ -230,7 +279,7 @@ uint32_t hixl_core_connect(hixl_core *c, const char *remote,
     if (ret == HX_OK) {
         ret = hx_link_connect(e, &a, deadline);
     }
-    return leave(c, ret);
+    return leave(c, e, ret);
 }
 
 uint32_t hixl_core_disconnect(hixl_core *c, const char *remote,
@@ -238,21 +287,16 @@ uint32_t hixl_core_disconnect(hixl_core *c, const char *remote,
 {
     hx_engine *e = enter(c, "Disconnect");
     uint32_t ret;
-    hx_addr a;
 
     if (!e) {
         return HX_FAILED;
     }
     ret = check_timeout(timeout_ms, "Disconnect");
-    if (ret == HX_OK && !hx_parse_name(remote, &a)) {
-        ret = hx_err(HX_NOT_CONNECTED, "Disconnect: not connected to %.100s",
-                     remote);
-    }
     if (ret == HX_OK) {
-        ret = hx_link_disconnect(e, a.text, hx_now_ms() +
+        ret = hx_link_disconnect(e, remote, hx_now_ms() +
                                  (uint64_t)timeout_ms);
     }
-    return leave(c, ret);
+    return leave(c, e, ret);
 }
 
 static uint32_t submit(hixl_core *c, const char *remote, bool connect,
@@ -273,7 +317,7 @@ static uint32_t submit(hixl_core *c, const char *remote, bool connect,
     if (ret == HX_OK) {
         ret = hx_pool_submit(e, remote, connect, timeout_ms);
     }
-    return leave(c, ret);
+    return leave(c, e, ret);
 }
 
 uint32_t hixl_core_connect_async(hixl_core *c, const char *remote,
@@ -292,14 +336,14 @@ uint32_t hixl_core_async_status(hixl_core *c, const char *remote, int *status)
 {
     hx_engine *e = enter(c, "GetAsyncConnectStatus");
 
-    return e ? leave(c, hx_pool_status(e, remote, status)) : HX_FAILED;
+    return e ? leave(c, e, hx_pool_status(e, remote, status)) : HX_FAILED;
 }
 
 uint32_t hixl_core_async_list(hixl_core *c, hixl_async_fn *fn, void *opaque)
 {
     hx_engine *e = enter(c, "GetAsyncConnectStatus");
 
-    return e ? leave(c, hx_pool_list(e, fn, opaque)) : HX_FAILED;
+    return e ? leave(c, e, hx_pool_list(e, fn, opaque)) : HX_FAILED;
 }
 
 uint32_t hixl_core_transfer(hixl_core *c, const char *remote, int op,
@@ -317,7 +361,7 @@ uint32_t hixl_core_transfer(hixl_core *c, const char *remote, int op,
     if (ret == HX_OK) {
         ret = hx_transfer_sync(e, &j, timeout_ms);
     }
-    return leave(c, ret);
+    return leave(c, e, ret);
 }
 
 uint32_t hixl_core_transfer_async(hixl_core *c, const char *remote, int op,
@@ -327,7 +371,7 @@ uint32_t hixl_core_transfer_async(hixl_core *c, const char *remote, int op,
     hx_job j = { remote, op, desc, num };
     hx_engine *e = enter(c, "TransferAsync");
 
-    return e ? leave(c, hx_transfer_async(e, &j, user_data, req)) : HX_FAILED;
+    return e ? leave(c, e, hx_transfer_async(e, &j, user_data, req)) : HX_FAILED;
 }
 
 uint32_t hixl_core_status(hixl_core *c, void *req, int *status)
@@ -335,7 +379,7 @@ uint32_t hixl_core_status(hixl_core *c, void *req, int *status)
     hx_engine *e = enter(c, "GetTransferStatus");
 
     *status = HX_ST_FAILED;
-    return e ? leave(c, hx_transfer_status(e, req, status)) : HX_FAILED;
+    return e ? leave(c, e, hx_transfer_status(e, req, status)) : HX_FAILED;
 }
 
 uint32_t hixl_core_results(hixl_core *c, uint32_t max, bool skip_waiting,
@@ -343,7 +387,7 @@ uint32_t hixl_core_results(hixl_core *c, uint32_t max, bool skip_waiting,
 {
     hx_engine *e = enter(c, "GetTransferStatus");
 
-    return e ? leave(c, hx_transfer_results(e, max, skip_waiting, fn,
+    return e ? leave(c, e, hx_transfer_results(e, max, skip_waiting, fn,
                                             opaque)) : HX_FAILED;
 }
 
@@ -358,26 +402,14 @@ static uint32_t text_too_long(const char *what, size_t len)
 static uint32_t send_note(hx_engine *e, const char *remote, const hx_note *n,
                           uint64_t deadline)
 {
-    hx_link *l = NULL;
     uint32_t ret;
-    hx_addr a;
+    hx_link *l;
 
-    if (hx_parse_name(remote, &a)) {
-        l = hx_link_get(e, a.text);
-    }
-    if (!l) {
-        return hx_err(HX_NOT_CONNECTED, "SendNotify: not connected to %.100s",
-                      remote);
-    }
-    pthread_mutex_lock(&l->mutex);
-    if (hx_link_failed(l) || l->fd < 0) {
-        ret = hx_err(HX_FAILED, "SendNotify: the link to %s failed earlier: "
-                     "disconnect and connect it again", l->remote);
-    } else {
+    ret = hx_link_get(e, "SendNotify", remote, deadline, &l);
+    if (ret == HX_OK) {
         ret = hx_link_notify(l, n, deadline);
+        hx_link_put(l);
     }
-    pthread_mutex_unlock(&l->mutex);
-    hx_link_put(l);
     return ret;
 }
 
@@ -404,7 +436,7 @@ uint32_t hixl_core_notify(hixl_core *c, const char *remote, const char *name,
     if (ret == HX_OK) {
         ret = send_note(e, remote, &n, hx_now_ms() + (uint64_t)timeout_ms);
     }
-    return leave(c, ret);
+    return leave(c, e, ret);
 }
 
 uint32_t hixl_core_notifies(hixl_core *c, hixl_notify_fn *fn, void *opaque)
@@ -425,31 +457,28 @@ uint32_t hixl_core_notifies(hixl_core *c, hixl_notify_fn *fn, void *opaque)
         free(t.msg);
     }
     pthread_mutex_unlock(&e->mutex);
-    return leave(c, HX_OK);
+    return leave(c, e, HX_OK);
 }
 
 uint32_t hixl_core_remote_mem(hixl_core *c, const char *remote,
                               hixl_mem_fn *fn, void *opaque)
 {
     hx_engine *e = enter(c, "GetRemoteMem");
+    uint32_t ret;
     hx_link *l;
-    hx_addr a;
     size_t i;
 
     if (!e) {
         return HX_FAILED;
     }
-    l = hx_parse_name(remote, &a) ? hx_link_get(e, a.text) : NULL;
-    if (!l) {
-        return leave(c, hx_err(HX_NOT_CONNECTED, "not connected to %.100s",
-                               remote));
+    ret = hx_link_get(e, "GetRemoteMem", remote, hx_now_ms(), &l);
+    if (ret == HX_OK) {
+        /* Nobody changes it after Connect. */
+        for (i = 0; i < l->remote_mem.num; i++) {
+            fn(opaque, l->remote_mem.mem[i].type, l->remote_mem.mem[i].addr,
+               l->remote_mem.mem[i].len, l->remote_mem.mem[i].tag);
+        }
+        hx_link_put(l);
     }
-    pthread_mutex_lock(&l->mutex);
-    for (i = 0; i < l->remote_mem.num; i++) {
-        fn(opaque, l->remote_mem.mem[i].type, l->remote_mem.mem[i].addr,
-           l->remote_mem.mem[i].len, l->remote_mem.mem[i].tag);
-    }
-    pthread_mutex_unlock(&l->mutex);
-    hx_link_put(l);
-    return leave(c, HX_OK);
+    return leave(c, e, ret);
 }

@@ -158,6 +158,7 @@ int hx_send(int fd, int32_t type, const void *payload, size_t len,
             pos += (size_t)n;
         } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             rc = wait_fd(fd, POLLOUT, deadline);
+            rc = rc == -ETIMEDOUT && pos ? -EBADMSG : rc;
         } else if (n < 0 && errno != EINTR) {
             rc = -errno;
         }
@@ -169,7 +170,7 @@ int hx_send(int fd, int32_t type, const void *payload, size_t len,
 int hx_recv(int fd, hx_buf *in, hx_frame *f, uint64_t deadline)
 {
     uint8_t part[16384];
-    ssize_t n;
+    ssize_t n = 0;
     int rc;
 
     for (;;) {
@@ -180,6 +181,10 @@ int hx_recv(int fd, hx_buf *in, hx_frame *f, uint64_t deadline)
             return -EPROTO;
         case HX_FRAME_MORE:
             break;
+        }
+        /* A peer that never stops talking buys no time with that. */
+        if (n > 0 && hx_left_ms(deadline) == 0) {
+            return -ETIMEDOUT;
         }
         n = recv(fd, part, sizeof(part), 0);
         if (n > 0) {
@@ -199,11 +204,10 @@ int hx_recv(int fd, hx_buf *in, hx_frame *f, uint64_t deadline)
     }
 }
 
+/* Also behind answers that nobody has read, as of notifies that timed out. */
 bool hx_peer_gone(int fd)
 {
-    uint8_t c;
-    ssize_t n = recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+    struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
-                      errno != EINTR);
+    return poll(&p, 1, 0) > 0;
 }

@@ -28,8 +28,10 @@ static hx_link **all_links(hx_engine *e, size_t *num)
     list = calloc(n + 1, sizeof(list[0]));
     *num = 0;
     for (l = e->links; l && list; l = l->next) {
-        l->refs++;
-        list[(*num)++] = l;
+        if (!l->connecting) {
+            l->refs++;
+            list[(*num)++] = l;
+        }
     }
     pthread_mutex_unlock(&e->mutex);
     return list;

@@ -17,12 +17,15 @@
  *   options.c   options of Initialize
  *   util.c      time, names, error text, numbers
  *
- * Locks, outermost first: core->life (read by every call, written by
- * initialise and finalise), engine->query, link->mutex (posting, the socket),
- * link->path_lock (read: waiting for and looking at the path; written: ending
- * it), engine->mutex. The data path goes from the initiator's card to the
- * target's through a UB jetty of the initiator; the target's CPU takes no
- * part.
+ * Locks, outermost first: engine->query, link->mutex (posting, the end of the
+ * link), link->talk (the socket), link->path_lock (read: waiting for and
+ * looking at the path; written: ending it), link->use (who has use of the
+ * path's queue), engine->registering, engine->mutex. What waits for a peer or
+ * for the card holds none of them but query, talk or mutex, and these are
+ * waited for until a call's own deadline only.
+ *
+ * The data path goes from the initiator's card to the target's through a UB
+ * jetty of the initiator; the target's CPU takes no part.
  */
 #ifndef HX_H
 #define HX_H
@@ -46,6 +49,9 @@ extern "C" {
 uint64_t hx_now_ms(void);
 /* Milliseconds from now to @deadline, 0 if it is over; fits an int. */
 int hx_left_ms(uint64_t deadline);
+/* False: the deadline has passed. */
+bool hx_lock_until(pthread_mutex_t *m, uint64_t deadline);
+bool hx_wait_until(pthread_cond_t *c, pthread_mutex_t *m, uint64_t deadline);
 
 /* Sets the thread's error text, logs it, returns @code. */
 uint32_t hx_err(uint32_t code, const char *fmt, ...)
@@ -127,6 +133,7 @@ enum hx_parse hx_frame_get(const hx_buf *b, hx_frame *f);
 
 /* Client side. 0, -ETIMEDOUT, or another negative errno. */
 int hx_tcp_connect(const hx_addr *a, uint64_t deadline, int *fd);
+/* -EBADMSG: time was over inside the frame, no other can follow it. */
 int hx_send(int fd, int32_t type, const void *payload, size_t len,
             uint64_t deadline);
 /* Receives one frame into @in (which keeps what comes after it). */
@@ -237,12 +244,13 @@ void hx_queue_give(a350_sq *sq);
 /*
  * The card's way to one peer. Used under its link's mutex. It has a queue only
  * while somebody has use of it: between hx_path_take and the hx_path_give that
- * belongs to it.
+ * belongs to it, which are called under the link's use.
  */
 typedef struct hx_path {
     a350_card *card;
     a350_sq *sq;                     /* NULL: none */
     uint32_t users;
+    bool woken;                      /* the queue is not for another link */
     a350_jetty jetty;
     uint8_t *ring;                   /* of the jetty, through the BAR */
     const uint32_t *ci;              /* its consumer index */
@@ -284,7 +292,7 @@ uint32_t hx_path_wait(hx_path *p, uint64_t seq, uint64_t deadline);
 int hx_path_poll(hx_path *p, uint64_t seq);
 /* Sets the error text from the queue's error. */
 uint32_t hx_path_explain(hx_path *p);
-/* Wakes all waiters with HX_FAILED. */
+/* Wakes all waiters with HX_FAILED. Under the link's use, too. */
 void hx_path_wake(hx_path *p);
 /* Ends a wait for room in hx_path_post. Needs no lock. */
 static inline void hx_path_abandon(hx_path *p)
@@ -316,15 +324,18 @@ typedef struct hx_text {
 #define HX_NOTIFY_QUEUE 4096u
 
 typedef struct hx_engine {
+    uint32_t calls;                  /* inside it; under the core's mutex */
     hx_addr name;
     hx_options opt;
     a350_card *card;
     uint8_t eid[A350_EID_LEN];
 
     pthread_mutex_t query;           /* who removes from reqs */
+    pthread_mutex_t registering;     /* who adds to regs */
     pthread_mutex_t mutex;           /* all below */
     hx_reg *regs;
     hx_link *links;
+    pthread_cond_t linked;           /* a link is connected, or gone */
     hx_req *reqs, **reqs_tail;
     uint64_t next_req;
     uint32_t slots_used;             /* of opt.max_channels */
@@ -344,9 +355,12 @@ struct hx_link {
     hx_link *next;
     uint32_t refs;                   /* under engine->mutex */
     bool listed;                     /* in engine->links */
+    bool connecting;                 /* under engine->mutex: its maker's only */
     char remote[HX_NAME_MAX];        /* canonical name */
 
-    pthread_mutex_t mutex;           /* serialises work towards the peer */
+    pthread_mutex_t mutex;           /* serialises posting and the end */
+    pthread_mutex_t talk;            /* who sends and receives */
+    pthread_mutex_t use;             /* path.sq, path.users */
     int fd;
     hx_buf in;
     hx_path path;
@@ -362,8 +376,15 @@ static inline bool hx_link_failed(const hx_link *l)
     return __atomic_load_n(&l->failed, __ATOMIC_ACQUIRE);
 }
 
-/* The link to @remote with a reference, NULL: none. */
-hx_link *hx_link_get(hx_engine *e, const char *remote);
+/*
+ * The link to @remote with a reference. HX_NOT_CONNECTED: there is none;
+ * HX_TIMEOUT: another call is still connecting it. The first one sets no error
+ * text; for the second, @call names the caller.
+ */
+uint32_t hx_link_find(hx_engine *e, const hx_addr *remote, uint64_t deadline,
+                      hx_link **link);
+uint32_t hx_link_get(hx_engine *e, const char *call, const char *remote,
+                     uint64_t deadline, hx_link **link);
 void hx_local_endpoints(const hx_engine *e, hx_endpoints *p);
 void hx_link_put(hx_link *l);
 uint32_t hx_link_connect(hx_engine *e, const hx_addr *remote,
@@ -372,6 +393,13 @@ uint32_t hx_link_disconnect(hx_engine *e, const char *remote,
                             uint64_t deadline);
 /* Latches the link failed and stops its work. Link mutex held. */
 void hx_link_fail(hx_link *l);
+/*
+ * The same for who has none of its locks, and at once, whoever has them. With
+ * AutoConnect the link is disconnected.
+ */
+void hx_link_break(hx_link *l);
+/* Ends waits for room in the ring, for a Finalize. */
+void hx_link_abandon_all(hx_engine *e);
 /* A transfer that was started is over: the link may do without its queue. */
 void hx_link_done(hx_link *l);
 void hx_link_close_all(hx_engine *e);

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "hx.h"
 
@@ -27,17 +26,62 @@ static hx_link *find(hx_engine *e, const char *remote)
     return l;
 }
 
-hx_link *hx_link_get(hx_engine *e, const char *remote)
+/* Waits until a link that is being made is there or not. Mutex held. */
+static uint32_t settled(hx_engine *e, const char *remote, uint64_t deadline,
+                        hx_link **link)
 {
-    hx_link *l;
+    while ((*link = find(e, remote)) && (*link)->connecting) {
+        if (!hx_wait_until(&e->linked, &e->mutex, deadline)) {
+            return HX_TIMEOUT;
+        }
+    }
+    return *link ? HX_OK : HX_NOT_CONNECTED;
+}
+
+static uint32_t still_connecting(const char *call, const char *remote)
+{
+    return hx_err(HX_TIMEOUT, "%s: another call is still connecting %s", call,
+                  remote);
+}
+
+uint32_t hx_link_find(hx_engine *e, const hx_addr *remote, uint64_t deadline,
+                      hx_link **link)
+{
+    uint32_t ret;
 
     pthread_mutex_lock(&e->mutex);
-    l = find(e, remote);
-    if (l) {
-        l->refs++;
+    ret = settled(e, remote->text, deadline, link);
+    if (ret == HX_OK) {
+        (*link)->refs++;
     }
     pthread_mutex_unlock(&e->mutex);
-    return l;
+    return ret;
+}
+
+uint32_t hx_link_get(hx_engine *e, const char *call, const char *remote,
+                     uint64_t deadline, hx_link **link)
+{
+    uint32_t ret = HX_NOT_CONNECTED;
+    hx_addr a;
+
+    if (hx_parse_name(remote, &a)) {
+        ret = hx_link_find(e, &a, deadline, link);
+    }
+    return ret == HX_OK ? ret :
+           ret == HX_TIMEOUT ? still_connecting(call, a.text) :
+           hx_err(ret, "%s: not connected to %.100s", call, remote);
+}
+
+static void link_free(hx_link *l)
+{
+    hx_buf_free(&l->in);
+    hx_table_free(&l->local);
+    hx_table_free(&l->remote_mem);
+    pthread_mutex_destroy(&l->mutex);
+    pthread_mutex_destroy(&l->talk);
+    pthread_mutex_destroy(&l->use);
+    pthread_rwlock_destroy(&l->path_lock);
+    free(l);
 }
 
 void hx_link_put(hx_link *l)
@@ -53,19 +97,18 @@ void hx_link_put(hx_link *l)
     if (l->fd >= 0) {
         close(l->fd);
     }
-    hx_buf_free(&l->in);
-    hx_table_free(&l->local);
-    hx_table_free(&l->remote_mem);
-    pthread_mutex_destroy(&l->mutex);
-    pthread_rwlock_destroy(&l->path_lock);
-    free(l);
+    link_free(l);
 }
 
-/* A link under construction: in the list, so that a second Connect to the
-   same name meets it, and locked, so that it waits for the outcome. */
-static hx_link *reserve(hx_engine *e, const char *remote, uint32_t *ret)
+/*
+ * A link under construction is in the list, so that other calls to the same
+ * name meet it and wait for the outcome: a second Connect makes its own if the
+ * first one fails.
+ */
+static hx_link *reserve(hx_engine *e, const char *remote, uint64_t deadline,
+                        uint32_t *ret)
 {
-    hx_link *l = calloc(1, sizeof(*l));
+    hx_link *l = calloc(1, sizeof(*l)), *other;
 
     if (!l) {
         *ret = hx_err(HX_EXHAUSTED, "Connect: out of host memory");
@@ -76,24 +119,32 @@ static hx_link *reserve(hx_engine *e, const char *remote, uint32_t *ret)
     l->refs = 2;                 /* the list's and the caller's */
     strcpy(l->remote, remote);
     pthread_mutex_init(&l->mutex, NULL);
+    pthread_mutex_init(&l->talk, NULL);
+    pthread_mutex_init(&l->use, NULL);
     pthread_rwlock_init(&l->path_lock, NULL);
-    pthread_mutex_lock(&l->mutex);
     pthread_mutex_lock(&e->mutex);
-    if (find(e, remote)) {
-        pthread_mutex_unlock(&e->mutex);
-        pthread_mutex_unlock(&l->mutex);
-        pthread_mutex_destroy(&l->mutex);
-        pthread_rwlock_destroy(&l->path_lock);
-        free(l);
-        *ret = hx_err(HX_ALREADY_CONNECTED, "Connect: %s is connected",
-                      remote);
-        return NULL;
+    *ret = settled(e, remote, deadline, &other);
+    if (*ret == HX_NOT_CONNECTED) {
+        l->listed = l->connecting = true;
+        l->next = e->links;
+        e->links = l;
     }
-    l->listed = true;
-    l->next = e->links;
-    e->links = l;
     pthread_mutex_unlock(&e->mutex);
-    return l;
+    if (*ret == HX_NOT_CONNECTED) {
+        return l;
+    }
+    link_free(l);
+    *ret = *ret == HX_TIMEOUT ? still_connecting("Connect", remote) :
+           hx_err(HX_ALREADY_CONNECTED, "Connect: %s is connected", remote);
+    return NULL;
+}
+
+static void connected(hx_link *l)
+{
+    pthread_mutex_lock(&l->e->mutex);
+    l->connecting = false;
+    pthread_cond_broadcast(&l->e->linked);
+    pthread_mutex_unlock(&l->e->mutex);
 }
 
 static void unlist(hx_link *l)
@@ -109,7 +160,8 @@ static void unlist(hx_link *l)
     if (*p) {
         *p = l->next;
     }
-    l->listed = false;
+    l->listed = l->connecting = false;
+    pthread_cond_broadcast(&l->e->linked);
     pthread_mutex_unlock(&l->e->mutex);
     if (was) {
         hx_link_put(l);
@@ -121,7 +173,7 @@ static void unlist(hx_link *l)
 static uint32_t tcp_error(const hx_link *l, const char *step, int rc,
                           const hx_frame *f)
 {
-    if (rc == -ETIMEDOUT) {
+    if (rc == -ETIMEDOUT || rc == -EBADMSG) {
         return hx_err(HX_TIMEOUT, "Connect to %s: no answer in time (%s)",
                       l->remote, step);
     }
@@ -321,24 +373,31 @@ uint32_t hx_link_connect(hx_engine *e, const hx_addr *remote,
                          uint64_t deadline)
 {
     uint32_t ret = HX_OK;
-    hx_link *l = reserve(e, remote->text, &ret);
+    hx_link *l = reserve(e, remote->text, deadline, &ret);
 
     if (!l) {
         return ret;
     }
     ret = establish(l, remote, deadline);
-    if (ret != HX_OK) {
-        __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&l->mutex);
-        unlist(l);
+    if (ret == HX_OK) {
+        connected(l);
     } else {
-        pthread_mutex_unlock(&l->mutex);
+        unlist(l);
     }
     hx_link_put(l);
     return ret;
 }
 
 /* ---- end of a link ---- */
+
+static void wake(hx_link *l)
+{
+    pthread_mutex_lock(&l->use);
+    if (l->open) {
+        hx_path_wake(&l->path);
+    }
+    pthread_mutex_unlock(&l->use);
+}
 
 /*
  * Ends the path: requests get their final state, who waits is woken, and then
@@ -350,20 +409,30 @@ static void stop_path(hx_link *l)
         return;
     }
     hx_requests_settle(l);
-    hx_path_wake(&l->path);
+    wake(l);
     pthread_rwlock_wrlock(&l->path_lock);
+    pthread_mutex_lock(&l->use);
     l->open = false;
     hx_path_close(&l->path);
+    pthread_mutex_unlock(&l->use);
     pthread_rwlock_unlock(&l->path_lock);
 }
 
 void hx_link_done(hx_link *l)
 {
-    pthread_mutex_lock(&l->mutex);
+    pthread_mutex_lock(&l->use);
     if (l->open) {
         hx_path_give(&l->path);
     }
-    pthread_mutex_unlock(&l->mutex);
+    pthread_mutex_unlock(&l->use);
+}
+
+/* Whoever has the mutex waits for the card only, and not any more. */
+static void stop_waiting(hx_link *l)
+{
+    __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
+    hx_path_abandon(&l->path);
+    wake(l);
 }
 
 void hx_link_fail(hx_link *l)
@@ -372,64 +441,86 @@ void hx_link_fail(hx_link *l)
     stop_path(l);
 }
 
-static uint32_t shut(hx_link *l, uint64_t deadline)
+/* Lets transfers that are under way come to their end. */
+static uint32_t drain(hx_link *l, uint64_t deadline)
 {
     uint32_t ret = HX_OK;
+    bool busy;
 
-    if (l->open && !hx_link_failed(l) && l->path.sq && l->path.seq) {
+    pthread_mutex_lock(&l->use);
+    busy = l->open && !hx_link_failed(l) && l->path.sq && l->path.seq;
+    l->path.users += busy;
+    pthread_mutex_unlock(&l->use);
+    if (busy) {
         ret = hx_path_wait(&l->path, l->path.seq, deadline);
-        /* A failed transfer's status is told by its request. */
-        ret = ret == HX_TIMEOUT ? ret : HX_OK;
+        hx_link_done(l);
     }
+    /* A failed transfer's status is told by its request. */
+    return ret == HX_TIMEOUT ? ret : HX_OK;
+}
+
+/* A notify that waits for its answer may do so until @deadline. */
+static void hang_up(hx_link *l, uint64_t deadline)
+{
+    if (!hx_lock_until(&l->talk, deadline)) {
+        shutdown(l->fd, SHUT_RDWR);
+        pthread_mutex_lock(&l->talk);
+    }
+    hx_send(l->fd, HX_DESTROY_CHANNEL, NULL, 0, deadline);
+    /* The peer shall hear of it, though a forked child has the file too. */
+    shutdown(l->fd, SHUT_RDWR);
+    close(l->fd);
+    l->fd = -1;
+    pthread_mutex_unlock(&l->talk);
+}
+
+static uint32_t shut(hx_link *l, uint64_t deadline)
+{
+    uint32_t ret = drain(l, deadline);
+
     stop_path(l);
     __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
     if (l->fd >= 0) {
-        hx_send(l->fd, HX_DESTROY_CHANNEL, NULL, 0, deadline);
-        close(l->fd);
-        l->fd = -1;
+        hang_up(l, deadline);
     }
     return ret;
 }
 
-/*
- * Whoever has the mutex may be waiting for the card, in the middle of a long
- * list, and need more time than there is. False: it was ended.
- */
-static bool lock_until(hx_link *l, uint64_t deadline)
+void hx_link_break(hx_link *l)
 {
-    struct timespec ts;
-    int left = hx_left_ms(deadline);
+    const bool drop = l->e->opt.auto_connect;
 
-    clock_gettime(CLOCK_REALTIME, &ts);
-    ts.tv_sec += left / 1000;
-    ts.tv_nsec += left % 1000 * 1000000l;
-    if (ts.tv_nsec >= 1000000000) {
-        ts.tv_nsec -= 1000000000;
-        ts.tv_sec++;
-    }
-    if (pthread_mutex_timedlock(&l->mutex, &ts) == 0) {
-        return true;
-    }
-    hx_path_abandon(&l->path);
+    stop_waiting(l);
     pthread_mutex_lock(&l->mutex);
-    /* Unless it was a notify that took its time. */
-    return !hx_link_failed(l);
+    hx_link_fail(l);
+    if (drop) {
+        shut(l, hx_now_ms());
+    }
+    pthread_mutex_unlock(&l->mutex);
+    if (drop) {
+        unlist(l);
+    }
 }
 
 uint32_t hx_link_disconnect(hx_engine *e, const char *remote,
                             uint64_t deadline)
 {
-    hx_link *l = hx_link_get(e, remote);
     uint32_t ret;
     bool in_time;
+    hx_link *l;
 
-    if (!l) {
-        return hx_err(HX_NOT_CONNECTED, "Disconnect: not connected to %s",
-                      remote);
+    ret = hx_link_get(e, "Disconnect", remote, deadline, &l);
+    if (ret != HX_OK) {
+        return ret;
     }
-    in_time = lock_until(l, deadline);
+    in_time = hx_lock_until(&l->mutex, deadline);
+    if (!in_time) {
+        stop_waiting(l);
+        pthread_mutex_lock(&l->mutex);
+    }
     if (l->fd < 0) {             /* another Disconnect was first */
-        ret = HX_NOT_CONNECTED;
+        ret = hx_err(HX_NOT_CONNECTED, "Disconnect: not connected to %s",
+                     remote);
     } else {
         ret = shut(l, deadline);
         ret = in_time ? ret : HX_TIMEOUT;
@@ -464,39 +555,81 @@ void hx_link_close_all(hx_engine *e)
     }
 }
 
-/* Who holds the mutex speaks with the peer and learns what is the matter. */
+void hx_link_abandon_all(hx_engine *e)
+{
+    hx_link *l;
+
+    pthread_mutex_lock(&e->mutex);
+    for (l = e->links; l; l = l->next) {
+        if (!l->connecting) {
+            hx_path_abandon(&l->path);
+        }
+    }
+    pthread_mutex_unlock(&e->mutex);
+}
+
+/* A peer that only reads nothing is there: its buffers are full. */
+static bool heart_stopped(hx_link *l)
+{
+    int rc;
+
+    if (hx_peer_gone(l->fd)) {
+        return true;
+    }
+    rc = hx_send(l->fd, HX_HEARTBEAT, NULL, 0, hx_now_ms());
+    return rc && rc != -ETIMEDOUT;
+}
+
+/* Who speaks with the peer learns what is the matter. */
 void hx_link_beat(hx_link *l)
 {
-    if (pthread_mutex_trylock(&l->mutex) != 0) {
+    bool gone;
+
+    if (pthread_mutex_trylock(&l->talk) != 0) {
         return;
     }
-    if (l->open && !hx_link_failed(l) &&
-        (hx_peer_gone(l->fd) ||
-         hx_send(l->fd, HX_HEARTBEAT, NULL, 0, hx_now_ms()) != 0)) {
+    gone = l->fd >= 0 && !hx_link_failed(l) && heart_stopped(l);
+    pthread_mutex_unlock(&l->talk);
+    if (gone) {
         hx_warn("heartbeat: %s has closed the link or is gone", l->remote);
-        hx_link_fail(l);
+        hx_link_break(l);
     }
-    pthread_mutex_unlock(&l->mutex);
 }
 
 /* ---- notifies ---- */
 
-static uint32_t note_failed(hx_link *l, int rc, const char *why)
+static uint32_t earlier(const hx_link *l)
 {
-    if (rc == -ETIMEDOUT) {
-        return hx_err(HX_TIMEOUT, "SendNotify to %s: not acknowledged in time",
-                      l->remote);
-    }
-    hx_link_fail(l);
-    return hx_err(HX_FAILED, "SendNotify to %s: %s", l->remote,
-                  why ? why : strerror(-rc));
+    return hx_err(HX_FAILED, "SendNotify: the link to %s failed earlier: "
+                  "disconnect and connect it again", l->remote);
 }
 
-/* Acknowledgements of earlier notifies, that timed out, are passed over. */
-uint32_t hx_link_notify(hx_link *l, const hx_note *n, uint64_t deadline)
+static uint32_t no_time(const hx_link *l)
+{
+    return hx_err(HX_TIMEOUT, "SendNotify to %s: not acknowledged in time",
+                  l->remote);
+}
+
+/* HX_FAILED: the connection is of no use any more. */
+static uint32_t note_failed(const hx_link *l, int rc, const char *why)
+{
+    if (rc == -ETIMEDOUT) {
+        return no_time(l);
+    }
+    return hx_err(HX_FAILED, "SendNotify to %s: %s", l->remote,
+                  hx_link_failed(l) ? "the link was ended by another call" :
+                  why ? why : rc == -EBADMSG ? "time was over inside the "
+                  "message: the peer does not read" : strerror(-rc));
+}
+
+/*
+ * Acknowledgements of earlier notifies, that timed out, are passed over. Talk
+ * held.
+ */
+static uint32_t exchange_note(hx_link *l, const hx_note *n, uint64_t deadline,
+                              uint32_t *code)
 {
     hx_note note = *n;
-    uint32_t code = HX_OK;
     uint64_t id = 0;
     hx_buf b = { 0 };
     hx_frame f;
@@ -512,15 +645,34 @@ uint32_t hx_link_notify(hx_link *l, const hx_note *n, uint64_t deadline)
             return note_failed(l, rc, f.why);
         }
         if (f.type == HX_NOTIFY_ACK &&
-            !hx_ack_decode(f.payload, f.len, &id, &code)) {
+            !hx_ack_decode(f.payload, f.len, &id, code)) {
             return note_failed(l, -EPROTO, "malformed acknowledgement");
         }
         hx_buf_drop(&l->in, f.used);
+        if (id != note.id && hx_left_ms(deadline) == 0) {
+            rc = -ETIMEDOUT;     /* whatever else it goes on saying */
+        }
     }
-    if (rc) {
-        return note_failed(l, rc, NULL);
+    return rc ? note_failed(l, rc, NULL) : HX_OK;
+}
+
+uint32_t hx_link_notify(hx_link *l, const hx_note *n, uint64_t deadline)
+{
+    uint32_t code = HX_OK, ret;
+
+    if (!hx_lock_until(&l->talk, deadline)) {
+        return no_time(l);       /* others wait for their answers */
     }
-    return code == HX_EXHAUSTED ?
+    if (l->fd < 0 || hx_link_failed(l)) {
+        pthread_mutex_unlock(&l->talk);
+        return earlier(l);
+    }
+    ret = exchange_note(l, n, deadline, &code);
+    pthread_mutex_unlock(&l->talk);
+    if (ret == HX_FAILED) {
+        hx_link_break(l);
+    }
+    return ret != HX_OK ? ret : code == HX_EXHAUSTED ?
            hx_err(code, "SendNotify: %u notifies wait at %s", HX_NOTIFY_QUEUE,
                   l->remote) :
            code == HX_OK ? HX_OK :

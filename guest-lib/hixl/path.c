@@ -69,7 +69,7 @@ uint32_t hx_path_take(hx_path *p)
 
 void hx_path_give(hx_path *p)
 {
-    if (--p->users == 0) {
+    if (--p->users == 0 && !p->woken) {
         hx_queue_give(p->sq);
         p->sq = NULL;
     }
@@ -98,6 +98,7 @@ uint32_t hx_path_explain(hx_path *p)
 void hx_path_wake(hx_path *p)
 {
     if (p->sq) {
+        p->woken = true;
         a350_sq_fail(p->sq, 0);
     }
 }

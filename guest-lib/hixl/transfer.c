@@ -43,30 +43,24 @@ static uint32_t need_link(hx_engine *e, const hx_job *j, uint64_t deadline,
     uint32_t ret;
 
     if (!e->opt.auto_connect) {
-        *link = hx_parse_name(j->remote, &a) ? hx_link_get(e, a.text) : NULL;
-        return *link ? HX_OK :
-               hx_err(HX_NOT_CONNECTED, "transfer: not connected to %.100s",
-                      j->remote);
+        return hx_link_get(e, "transfer", j->remote, deadline, link);
     }
     ret = hx_remote_name(e, j->remote, &a);
-    if (ret != HX_OK) {
-        return ret;
-    }
-    *link = hx_link_get(e, a.text);
-    if (*link && hx_link_failed(*link)) {
-        hx_link_put(*link);
-        hx_link_disconnect(e, a.text, deadline);
-        *link = NULL;
-    }
-    if (!*link) {
-        ret = hx_link_connect(e, &a, deadline);
-        if (ret != HX_OK && ret != HX_ALREADY_CONNECTED) {
-            return ret;
+    while (ret == HX_OK) {
+        ret = hx_link_find(e, &a, deadline, link);
+        if (ret == HX_OK && !hx_link_failed(*link)) {
+            return HX_OK;
         }
-        *link = hx_link_get(e, a.text);
+        if (ret == HX_OK) {
+            /* Who saw it fail is about to disconnect it. */
+            hx_link_break(*link);
+            hx_link_put(*link);
+        } else {
+            ret = hx_link_connect(e, &a, deadline);
+            ret = ret == HX_ALREADY_CONNECTED ? HX_OK : ret;
+        }
     }
-    return *link ? HX_OK :
-           hx_err(HX_NOT_CONNECTED, "transfer: not connected to %s", a.text);
+    return ret;
 }
 
 static uint32_t not_registered(const hx_link *l, const char *side, size_t i,
@@ -148,7 +142,9 @@ static uint32_t take_resources(hx_link *l)
     uint32_t ret = take_slot(l->e);
 
     if (ret == HX_OK) {
+        pthread_mutex_lock(&l->use);
         ret = hx_path_take(&l->path);
+        pthread_mutex_unlock(&l->use);
         if (ret != HX_OK) {
             give_slot(l->e);
         }
@@ -186,6 +182,14 @@ static uint32_t start(hx_link *l, const hx_job *j, uint64_t deadline,
     return ret;
 }
 
+/* A link that start() has failed, unlike one whose caller was wrong. */
+static void after_failure(hx_link *l)
+{
+    if (hx_link_failed(l)) {
+        hx_link_break(l);
+    }
+}
+
 /*
  * Waits beside others that use the link. The read lock keeps the path; it is
  * taken before the link's mutex is given up.
@@ -195,22 +199,23 @@ static uint32_t start_and_wait(hx_link *l, const hx_job *j, uint64_t deadline)
     uint64_t seq;
     uint32_t ret;
 
-    pthread_mutex_lock(&l->mutex);
+    if (!hx_lock_until(&l->mutex, deadline)) {
+        hx_link_break(l);
+        return HX_TIMEOUT;
+    }
     ret = start(l, j, deadline, &seq);
     if (ret == HX_OK) {
         pthread_rwlock_rdlock(&l->path_lock);
     }
     pthread_mutex_unlock(&l->mutex);
     if (ret != HX_OK) {
+        after_failure(l);
         return ret;
     }
     ret = hx_path_wait(&l->path, seq, deadline);
     pthread_rwlock_unlock(&l->path_lock);
     if (ret != HX_OK) {
-        __atomic_store_n(&l->failed, true, __ATOMIC_RELEASE);
-        pthread_mutex_lock(&l->mutex);
-        hx_link_fail(l);
-        pthread_mutex_unlock(&l->mutex);
+        hx_link_break(l);
     }
     hx_link_done(l);
     give_slot(l->e);
@@ -289,6 +294,7 @@ uint32_t hx_transfer_async(hx_engine *e, const hx_job *j,
         return ret;              /* the request keeps link and slot */
     }
     free(r);
+    after_failure(l);
     hx_link_put(l);
     return ret;
 }
@@ -338,9 +344,7 @@ static int look(hx_engine *e, hx_req *r)
     }
     pthread_rwlock_unlock(&l->path_lock);
     if (s == HX_ST_FAILED) {
-        pthread_mutex_lock(&l->mutex);
-        hx_link_fail(l);         /* gives all its requests their final state */
-        pthread_mutex_unlock(&l->mutex);
+        hx_link_break(l);        /* gives all its requests their final state */
     }
     return s == HX_WAITING ? final_of(e, r) : s;
 }

@@ -31,6 +31,41 @@ int hx_left_ms(uint64_t deadline)
     return deadline - now > INT_MAX ? INT_MAX : (int)(deadline - now);
 }
 
+static struct timespec deadline_spec(uint64_t deadline)
+{
+    const uint64_t most = hx_now_ms() + INT_MAX;
+    const uint64_t d = deadline < most ? deadline : most;
+
+    return (struct timespec){ .tv_sec = (time_t)(d / 1000),
+                              .tv_nsec = (long)(d % 1000) * 1000000 };
+}
+
+bool hx_lock_until(pthread_mutex_t *m, uint64_t deadline)
+{
+    const struct timespec ts = deadline_spec(deadline);
+
+#ifdef __SANITIZE_THREAD__
+    /* TSan does not see pthread_mutex_clocklock (GCC 14). */
+    while (pthread_mutex_trylock(m) != 0) {
+        if (hx_left_ms(deadline) == 0) {
+            return false;
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+    }
+    (void)ts;
+    return true;
+#else
+    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &ts) == 0;
+#endif
+}
+
+bool hx_wait_until(pthread_cond_t *c, pthread_mutex_t *m, uint64_t deadline)
+{
+    const struct timespec ts = deadline_spec(deadline);
+
+    return pthread_cond_clockwait(c, m, CLOCK_MONOTONIC, &ts) == 0;
+}
+
 uint32_t hx_err(uint32_t code, const char *fmt, ...)
 {
     char text[600];

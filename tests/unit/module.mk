@@ -99,9 +99,9 @@ $(U)/test-hccl-ops: $(S)/tests/unit/test-hccl-ops.c $(HCCL_PLAN_SRC) \
 
 # HIXL on two cards of plain memory.
 UNIT_TESTS += $(U)/test-hixl $(U)/test-hixl-codes \
-              $(U)/test-hixl-fuzz
+              $(U)/test-hixl-fuzz $(U)/test-hixl-threads
 
-TSAN_TESTS += $(U)/test-hixl
+TSAN_TESTS += $(U)/test-hixl $(U)/test-hixl-threads
 
 TEST_HIXL_DIR := $(U)/hixl-obj
 TEST_HIXL_C := $(wildcard $(S)/guest-lib/hixl/*.c) $(S)/tests/unit/hixl-mock.c
@@ -122,7 +122,7 @@ $(TEST_HIXL_DIR)/hixl-mock.o: $(S)/tests/unit/hixl-mock.c $(TEST_HIXL_HDR)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE $(TEST_HIXL_FLAGS) -c -o $@ $<
 
-$(U)/test-hixl $(U)/test-hixl-codes \
+$(U)/test-hixl $(U)/test-hixl-codes $(U)/test-hixl-threads \
 $(U)/test-hixl-fuzz: $(U)/%: $(S)/tests/unit/%.cc \
 	$(TEST_HIXL_OBJ) $(wildcard $(S)/guest-lib/hixl/*.cc) $(TEST_HIXL_HDR)
 	$(CXX) $(CXXFLAGS) -std=c++17 -Wno-missing-field-initializers \
