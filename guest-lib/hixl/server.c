@@ -21,6 +21,7 @@
 #define BACKLOG      1024
 #define CONN_MAX     1024
 #define OUT_MAX      (2 * HX_BODY_MAX)
+#define REST_MS      100
 
 unsigned hx_patience_ms = 10000;
 
@@ -36,6 +37,7 @@ typedef struct conn {
 struct hx_server {
     hx_engine *e;
     int listen_fd, epoll_fd, stop_fd;
+    uint64_t rest;               /* no accept until then; 0: none */
     pthread_t thread;
     conn *conns;
     unsigned num;
@@ -50,6 +52,8 @@ static void conn_close(hx_server *s, conn *c)
     }
     *p = c->next;
     s->num--;
+    /* The peer shall hear of it, though a forked child has the file too. */
+    shutdown(c->fd, SHUT_RDWR);
     close(c->fd);
     hx_buf_free(&c->in);
     hx_buf_free(&c->out);
@@ -249,6 +253,36 @@ static void on_ready(hx_server *s, conn *c, uint32_t events)
     }
 }
 
+static void watch_listener(hx_server *s, uint32_t events)
+{
+    struct epoll_event ev = { .events = events, .data.ptr = &s->listen_fd };
+
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_MOD, s->listen_fd, &ev);
+}
+
+/*
+ * Whom it has no file for stays in the queue of the socket, which goes on
+ * saying so: it is not listened to for a moment.
+ */
+static void accept_later(hx_server *s)
+{
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+        errno == ENOBUFS) {
+        hx_warn("engine %s can not accept a connection: %s",
+                s->e->name.text, strerror(errno));
+        watch_listener(s, 0);
+        s->rest = hx_now_ms() + REST_MS;
+    }
+}
+
+static void end_rest(hx_server *s)
+{
+    if (s->rest && hx_now_ms() >= s->rest) {
+        s->rest = 0;
+        watch_listener(s, EPOLLIN);
+    }
+}
+
 static void on_accept(hx_server *s)
 {
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -256,6 +290,7 @@ static void on_accept(hx_server *s)
     conn *c;
 
     if (fd < 0) {
+        accept_later(s);
         return;
     }
     c = s->num < CONN_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -296,7 +331,8 @@ static void *serve(void *arg)
     int i, n;
 
     for (;;) {
-        n = epoll_wait(s->epoll_fd, ev, 16, s->num ? 1000 : -1);
+        n = epoll_wait(s->epoll_fd, ev, 16, s->rest ? REST_MS :
+                       s->num ? 1000 : -1);
         for (i = 0; i < n; i++) {
             if (ev[i].data.ptr == &s->stop_fd) {
                 return NULL;
@@ -308,6 +344,7 @@ static void *serve(void *arg)
             }
         }
         drop_slow(s);
+        end_rest(s);
     }
 }
 
@@ -319,6 +356,7 @@ static void release(hx_server *s)
         conn_close(s, s->conns);
     }
     if (s->listen_fd >= 0) {
+        shutdown(s->listen_fd, SHUT_RDWR);
         close(s->listen_fd);
     }
     if (s->epoll_fd >= 0) {

@@ -6,7 +6,9 @@
  * A call keeps its own time limit, whatever other threads do with the same
  * engine or link (spec/api/hixl.md §3); two cards of plain memory: hixl-mock.h.
  */
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -341,6 +343,42 @@ static void TestAutoConnectTogether() {
   is(x.a.DeregisterMem(x.ha), 0, "the engine has disconnected by itself");
 }
 
+/* A process without files left: the target waits for some, and sleeps. */
+static void TestNoFiles() {
+  Pair x(Options(), false);
+  rlimit old, few;
+  rusage a, b;
+  std::vector<int> held;
+
+  getrlimit(RLIMIT_NOFILE, &old);
+  few = old;
+  few.rlim_cur = 64;
+  setrlimit(RLIMIT_NOFILE, &few);
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  for (int i; (i = open("/dev/null", O_RDONLY)) >= 0;) {
+    held.push_back(i);
+  }
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  connect(fd, reinterpret_cast<sockaddr *>(&to), sizeof(to));
+  usleep(50000);
+  getrusage(RUSAGE_SELF, &a);
+  usleep(1000000);
+  getrusage(RUSAGE_SELF, &b);
+  const long us = (b.ru_utime.tv_sec - a.ru_utime.tv_sec + b.ru_stime.tv_sec -
+                   a.ru_stime.tv_sec) * 1000000 + b.ru_utime.tv_usec -
+                  a.ru_utime.tv_usec + b.ru_stime.tv_usec - a.ru_stime.tv_usec;
+  ok(us < 300000, "no files left: %ld us of CPU time in a second", us);
+  for (int i : held) {
+    close(i);
+  }
+  setrlimit(RLIMIT_NOFILE, &old);
+  is(x.a.Connect(x.bn.c_str(), 5000), 0, "files again: connect");
+  close(fd);
+}
+
 /* A child has the parent's engines in its memory, but they are not its own. */
 static void TestFork() {
   Pair x;
@@ -376,6 +414,7 @@ static const struct {
     {"long-list-holds-nobody", TestLongListHoldsNobody},
     {"finalize-beside-others", TestFinalizeBesideOthers},
     {"auto-connect-together", TestAutoConnectTogether},
+    {"no-files", TestNoFiles},
     {"fork", TestFork},
 };
 
