@@ -289,6 +289,7 @@ A350_API void a350_jetty_free(a350_jetty *jetty);
 A350_API int a350_segment_register(a350_card *card, uint64_t base,
                                    uint64_t length, uint32_t access,
                                    uint32_t *token_id, uint32_t *token_value);
+/* -EBUSY: a transfer is using it. */
 A350_API int a350_segment_unregister(a350_card *card, uint32_t token_id);
 /* Token of the segment that covers all of the card's HBM, LOCAL_ONLY. */
 A350_API int a350_local_token(a350_card *card, uint32_t *token_id);

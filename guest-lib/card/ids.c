@@ -301,15 +301,16 @@ int a350_segment_register(a350_card *c, uint64_t base, uint64_t length,
 int a350_segment_unregister(a350_card *c, uint32_t token_id)
 {
     a350_id_req q = { .id = token_id };
+    uint32_t result = 0;
     int rc = a350_admin(c, A350_ADM_SEG_UNREGISTER, &q, sizeof(q), NULL, 0,
-                        NULL);
+                        &result);
 
     if (rc == 0) {
         pthread_mutex_lock(&c->ids_lock);
         c->segment_live--;
         pthread_mutex_unlock(&c->ids_lock);
     }
-    return rc;
+    return rc == -EIO && result == A350_ADM_E_BUSY ? -EBUSY : rc;
 }
 
 /*

@@ -288,8 +288,10 @@ static uint32_t add(hx_engine *e, const hx_mem *m, hx_reg **reg)
         free(r);
         return rc == -ENOSPC ? HX_EXHAUSTED : HX_FAILED;
     }
+    pthread_mutex_lock(&e->mutex);
     r->next = e->regs;
     e->regs = r;
+    pthread_mutex_unlock(&e->mutex);
     *reg = r;
     return HX_OK;
 }
@@ -313,12 +315,15 @@ uint32_t hx_mem_register(hx_engine *e, uintptr_t addr, size_t len, int type,
     if (ret != HX_OK) {
         return ret;
     }
+    /* Pinning takes its time; transfers and peers do not wait for it. */
+    pthread_mutex_lock(&e->registering);
     pthread_mutex_lock(&e->mutex);
     ret = check_overlap(e, &m, &reg);
+    pthread_mutex_unlock(&e->mutex);
     if (ret == HX_OK && !reg) {
         ret = add(e, &m, &reg);
     }
-    pthread_mutex_unlock(&e->mutex);
+    pthread_mutex_unlock(&e->registering);
     if (ret == HX_OK) {
         *handle = reg;
     }
@@ -334,7 +339,7 @@ static bool unregister(hx_engine *e, const hx_mem *m)
     uint64_t deadline = hx_now_ms() + BUSY_MS;
     int rc;
 
-    while ((rc = a350_segment_unregister(e->card, m->token_id)) != 0 &&
+    while ((rc = a350_segment_unregister(e->card, m->token_id)) == -EBUSY &&
            hx_left_ms(deadline)) {
         usleep(1000);
     }

@@ -48,7 +48,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static a350_jetty *jetties[256];
 static struct { uintptr_t start, end; } maps[MAPS], pins[MAPS];
 static int alive, warnings;
-static bool held;
+static bool held, broken;
+static unsigned slow_map;
 static unsigned wqes, doorbells, queues, queues_max = UINT32_MAX;
 static _Thread_local int device = -1;
 static _Thread_local char error_text[600];
@@ -132,6 +133,16 @@ unsigned mock_wqes(void)
 unsigned mock_doorbells(void)
 {
     return doorbells;
+}
+
+void mock_slow_map(unsigned us)
+{
+    slow_map = us;
+}
+
+void mock_break(bool b)
+{
+    broken = b;
 }
 
 void mock_pin(const void *p, size_t len)
@@ -258,6 +269,7 @@ int a350_dma_map(void *va, size_t len)
     if ((p | len) & 4095) {
         return -EINVAL;
     }
+    usleep((useconds_t)(len / 4096 * slow_map));
     pthread_mutex_lock(&mutex);
     for (i = 0; i < MAPS; i++) {
         if (maps[i].end && p < maps[i].end && p + len > maps[i].start) {
@@ -348,7 +360,7 @@ int a350_segment_unregister(a350_card *c, uint32_t token_id)
 {
     c->seg[token_id].used = false;
     count(-1);
-    return 0;
+    return broken ? -EIO : 0;
 }
 
 int a350_jetty_new(a350_card *c, uint32_t depth, uint32_t flags,

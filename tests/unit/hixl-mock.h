@@ -31,6 +31,10 @@ void mock_max_queues(unsigned max);
 int mock_alive(void);
 unsigned mock_wqes(void);
 unsigned mock_doorbells(void);
+/* How long a page takes to be mapped from now on. */
+void mock_slow_map(unsigned us);
+/* The card refuses to take segments back: it is broken. */
+void mock_break(bool broken);
 /* Host memory that "acl" has pinned. */
 void mock_pin(const void *p, size_t len);
 const char *mock_error(void);            /* text of this thread */

@@ -8,6 +8,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -343,6 +344,54 @@ static void TestAutoConnectTogether() {
   is(x.a.DeregisterMem(x.ha), 0, "the engine has disconnected by itself");
 }
 
+/* Much host memory takes its time to be pinned. */
+static void TestRegisterHoldsNobody() {
+  Pair x;
+  uint8_t *p = static_cast<uint8_t *>(
+      mmap(nullptr, 16 * 4096, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::vector<hixl::NotifyDesc> got;
+  uint32_t ra = 1, rb = 1;
+
+  mock_slow_map(200000);
+  std::thread t([&] {
+    MemHandle m;
+    ra = x.a.RegisterMem(Mem(reinterpret_cast<uintptr_t>(p), 8 * 4096),
+                         hixl::MEM_HOST, m);
+  });
+  std::thread u([&] {
+    MemHandle m;
+    rb = x.b.RegisterMem(Mem(reinterpret_cast<uintptr_t>(p) + 8 * 4096,
+                             8 * 4096), hixl::MEM_HOST, m);
+  });
+  usleep(100000);
+  auto since = Clock::now();
+  is(x.a.TransferSync(x.bn.c_str(), hixl::WRITE, {kDesc}, 1000), 0,
+     "TransferSync while memory is being registered");
+  is(x.a.SendNotify(x.bn.c_str(), Note(), 1000), 0, "SendNotify");
+  ok(x.b.GetNotifies(got) == 0 && got.size() == 1, "GetNotifies");
+  ok(Ms(since) < kLate, "none waits for it (%ld ms)", Ms(since));
+  mock_slow_map(0);
+  t.join();
+  u.join();
+  is(ra | rb, 0, "registered");
+  x.a.Finalize();
+  x.b.Finalize();
+  munmap(p, 16 * 4096);
+}
+
+/* Only a segment that is in use may be free in a moment. */
+static void TestBrokenCard() {
+  auto since = Clock::now();
+  {
+    Pair x(Options(), false);
+    mock_break(true);
+  }
+  mock_break(false);
+  ok(Ms(since) < kLate, "Finalize on a broken card (%ld ms)", Ms(since));
+  ok(std::strstr(mock_last_warning(), "stays registered"), "and a warning");
+}
+
 /* A process without files left: the target waits for some, and sleeps. */
 static void TestNoFiles() {
   Pair x(Options(), false);
@@ -414,6 +463,8 @@ static const struct {
     {"long-list-holds-nobody", TestLongListHoldsNobody},
     {"finalize-beside-others", TestFinalizeBesideOthers},
     {"auto-connect-together", TestAutoConnectTogether},
+    {"register-holds-nobody", TestRegisterHoldsNobody},
+    {"broken-card", TestBrokenCard},
     {"no-files", TestNoFiles},
     {"fork", TestFork},
 };
