@@ -92,6 +92,26 @@ extern "C" unsigned stack_overflow(void *)
     return recurse(1 << 30) & 1;
 }
 
+// More than stack and guard together, and only its far end is touched.
+extern "C" unsigned big_frame(void *)
+{
+    volatile char tile[4 << 20];
+
+    tile[0] = 1;
+    sink = tile[0];
+    return 0;
+}
+
+extern "C" unsigned big_alloca(void *)
+{
+    volatile size_t size = 4 << 20;
+    volatile char *p = static_cast<volatile char *>(__builtin_alloca(size));
+
+    p[0] = 1;
+    sink = p[0];
+    return 0;
+}
+
 extern "C" unsigned misaligned_atomic(void *)
 {
     alignas(8) char buf[16] = {};
