@@ -373,22 +373,23 @@ static bool prepare(RunCard *rc, const char *spec, GHashTable *loaded)
     l->so = run_hbm_string(rc, so);
     l->func = run_hbm_string(rc, part[1]);
     l->args = run_hbm_args(rc, args->data, args->len, &res, &block);
-    l->args_size = args->len;
+    l->result = res;
     return true;
 }
 
 bool run_report(RunCard *rc, RunLaunch *l)
 {
-    const a350_args_header *h =
-        (void *)(rc->hbm + (l->args - rc->base) - sizeof(*h));
-    const a350_launch_result *r = (void *)(rc->hbm + (h->result - rc->base));
+    const a350_launch_result *r = l->result;
 
     printf("%s: status %u, error code %u, %.3f ms\n", l->spec, l->status,
            l->errcode, (l->end - l->start) / 1e6);
     if (l->status && r->valid) {
-        printf("  %s: %s at 0x%" PRIx64 " (%s), cause 0x%x, address 0x%" PRIx64
-               "\n", r->exc.kernel, r->exc.text, r->exc.pc, r->exc.where,
-               r->exc.cause, r->exc.addr);
+        /* The texts are in memory that kernels can write. */
+        printf("  %.*s: %.*s at 0x%" PRIx64 " (%.*s), cause 0x%x, address 0x%"
+               PRIx64 "\n", (int)sizeof(r->exc.kernel), r->exc.kernel,
+               (int)sizeof(r->exc.text), r->exc.text, r->exc.pc,
+               (int)sizeof(r->exc.where), r->exc.where, r->exc.cause,
+               r->exc.addr);
     }
     return !l->status && !l->errcode;
 }

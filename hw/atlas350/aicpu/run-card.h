@@ -18,7 +18,7 @@ typedef struct RunLaunch {
     uint16_t blk_id, blk_dim;    /* blk_dim 0: one block */
     uint8_t type;                /* kernel type, 0: AICPU */
     double limit;                /* s; 0: the option's */
-    uint32_t args_size;
+    const a350_launch_result *result;
     bool done;
     uint16_t errcode, status;
     int64_t start, end;

@@ -144,7 +144,7 @@ static bool do_start(Script *s, char **arg)
     l->so = run_hbm_string(s->rc, library(s, arg[1]));
     l->func = run_hbm_string(s->rc, arg[2]);
     l->args = run_hbm_args(s->rc, args->data, args->len, &res, &block);
-    l->args_size = args->len;
+    l->result = res;
     run_post(s->rc, l);
     return true;
 }
