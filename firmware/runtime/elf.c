@@ -241,12 +241,13 @@ static void drop_unique(uint8_t *image, uint64_t size)
         return;
     }
     for (unsigned i = 0; i < eh->e_shnum; i++) {
-        Elf64_Sym *sym = (Elf64_Sym *)(image + sh[i].sh_offset);
+        Elf64_Sym *sym;
 
         if (sh[i].sh_type != SHT_DYNSYM || (sh[i].sh_offset & 7) ||
             !inside(size, sh[i].sh_offset, sh[i].sh_size)) {
             continue;
         }
+        sym = (Elf64_Sym *)(image + sh[i].sh_offset);
         for (uint64_t k = 0; k < sh[i].sh_size / sizeof(*sym); k++) {
             if (ELF64_ST_BIND(sym[k].st_info) == STB_GNU_UNIQUE) {
                 sym[k].st_info = (unsigned char)ELF64_ST_INFO(
@@ -288,13 +289,13 @@ static bool symbol_in(const uint8_t *image, uint64_t size,
                       const Elf64_Shdr *sh, const Elf64_Shdr *str,
                       uint64_t vaddr, char *name, size_t n, uint64_t *start)
 {
-    const Elf64_Sym *sym = (const Elf64_Sym *)(image + sh->sh_offset);
-    const Elf64_Sym *best = NULL;
+    const Elf64_Sym *sym, *best = NULL;
 
     if ((sh->sh_offset & 7) || !inside(size, sh->sh_offset, sh->sh_size) ||
         !inside(size, str->sh_offset, str->sh_size)) {
         return false;
     }
+    sym = (const Elf64_Sym *)(image + sh->sh_offset);
     for (uint64_t i = 0; i < sh->sh_size / sizeof(*sym); i++) {
         if (ELF64_ST_TYPE(sym[i].st_info) == STT_FUNC && sym[i].st_shndx &&
             vaddr >= sym[i].st_value &&

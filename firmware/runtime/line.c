@@ -126,12 +126,12 @@ static bool find_section(const uint8_t *image, uint64_t size,
     if (!eh->e_shoff || (eh->e_shoff & 7) || eh->e_shstrndx >= eh->e_shnum) {
         return false;
     }
-    names.data = image + sh[eh->e_shstrndx].sh_offset;
     names.size = sh[eh->e_shstrndx].sh_size;
     if (sh[eh->e_shstrndx].sh_offset > size ||
         names.size > size - sh[eh->e_shstrndx].sh_offset) {
         return false;
     }
+    names.data = image + sh[eh->e_shstrndx].sh_offset;
     for (unsigned i = 0; i < eh->e_shnum; i++) {
         if (sh[i].sh_type != SHT_PROGBITS || (sh[i].sh_flags & SHF_COMPRESSED)
             || sh[i].sh_offset > size || sh[i].sh_size > size - sh[i].sh_offset
