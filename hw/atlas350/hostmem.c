@@ -34,12 +34,16 @@
 #define HM_RETRIES   1000u
 
 typedef struct HmEntry {
-    uint64_t tag;               /* hm_tag(page), HM_WRITABLE; 0 empty */
+    uint64_t tag;               /* hm_tag(page), HM_READ, HM_WRITE; 0 empty */
     uint8_t *ptr;
     MemoryRegion *mr;           /* is there as long as the entry is */
 } HmEntry;
 
-#define HM_WRITABLE 1ull
+/* What was granted: a page that may be written may not always be read. */
+#define HM_READ     1ull
+#define HM_WRITE    2ull
+#define HM_ACCESS   (HM_READ | HM_WRITE)
+#define HM_TAG_BITS 2
 
 /*
  * Pages of one block of HM_RUN that follow each other in one region too, made
@@ -49,7 +53,7 @@ typedef struct HmEntry {
 typedef struct HmRun {
     uint64_t first;
     uint32_t num;               /* 0 empty */
-    bool writable;
+    unsigned access;            /* of all of them */
     uint8_t *ptr;               /* of the first one */
     MemoryRegion *mr;
 } HmRun;
@@ -94,16 +98,22 @@ static void __attribute__((constructor)) hm_kick_init(void)
     qemu_event_init(&hm_kick, false);
 }
 
-/* Never 0, bit 0 is free: a page number has 52 bits. */
+/* Never 0, its low bits are free: a page number has 52 bits. */
 static uint64_t hm_tag(uint64_t page)
 {
-    return (page + 1) << 1;
+    return (page + 1) << HM_TAG_BITS;
 }
 
-static bool hm_has(const HmEntry *e, uint64_t page, bool is_write)
+static uint64_t hm_access_bit(bool is_write)
 {
-    return e->tag == (hm_tag(page) | HM_WRITABLE) ||
-           (!is_write && e->tag == hm_tag(page));
+    return is_write ? HM_WRITE : HM_READ;
+}
+
+/* Is @e that of @page, and has it all of @access? */
+static bool hm_has(const HmEntry *e, uint64_t page, uint64_t access)
+{
+    return (e->tag & ~HM_ACCESS) == hm_tag(page) &&
+           (e->tag & access) == access;
 }
 
 /* ---- use of the cache, from the card's threads ---- */
@@ -157,8 +167,7 @@ static bool hm_follows(A350HostMem *hm, const HmEntry *e, uint64_t from,
 {
     const HmEntry *other = hm_entry(hm, page);
 
-    return other->tag == (hm_tag(page) | (e->tag & HM_WRITABLE)) &&
-           other->mr == e->mr &&
+    return hm_has(other, page, e->tag & HM_ACCESS) && other->mr == e->mr &&
            other->ptr == e->ptr + (int64_t)(page - from) *
                                   (int64_t)HM_PAGE_SIZE;
 }
@@ -177,7 +186,7 @@ static void hm_make_run(A350HostMem *hm, uint64_t page, HmRun *r)
     }
     r->first = first;
     r->num = last - first + 1;
-    r->writable = e->tag & HM_WRITABLE;
+    r->access = e->tag & HM_ACCESS;
     r->ptr = e->ptr - (page - first) * HM_PAGE_SIZE;
     r->mr = e->mr;
 }
@@ -186,11 +195,12 @@ static void hm_make_run(A350HostMem *hm, uint64_t page, HmRun *r)
 static unsigned hm_lookup(A350HostMem *hm, uint64_t page, bool is_write,
                           uint8_t **ptr, MemoryRegion **mr)
 {
+    uint64_t access = hm_access_bit(is_write);
     HmRun *r = hm_run(hm, page);
 
     QEMU_LOCK_GUARD(&hm->lock);
-    if (page - r->first >= r->num || (is_write && !r->writable)) {
-        if (!hm_has(hm_entry(hm, page), page, is_write)) {
+    if (page - r->first >= r->num || !(r->access & access)) {
+        if (!hm_has(hm_entry(hm, page), page, access)) {
             return 0;
         }
         hm_make_run(hm, page, r);
@@ -270,10 +280,23 @@ static bool hm_translate(A350HostMem *hm, uint64_t page, bool is_write,
         plen < HM_PAGE_SIZE) {
         return false;
     }
-    e->tag = hm_tag(page) | (is_write ? HM_WRITABLE : 0);
+    e->tag = hm_tag(page) | hm_access_bit(is_write);
     e->ptr = qemu_map_ram_ptr(mr->ram_block, xlat);
     e->mr = mr;
     return true;
+}
+
+/* Beside what is known of the same page; with the lock held. */
+static void hm_store(A350HostMem *hm, uint64_t page, const HmEntry *e)
+{
+    HmEntry *at = hm_entry(hm, page);
+    uint64_t known = 0;
+
+    if (hm_has(at, page, 0) && at->ptr == e->ptr && at->mr == e->mr) {
+        known = at->tag;
+    }
+    *at = *e;
+    at->tag |= known;
 }
 
 static void hm_serve_one(A350HostMem *hm, HmRequest *r)
@@ -293,7 +316,7 @@ static void hm_serve_one(A350HostMem *hm, HmRequest *r)
             break;
         }
         WITH_QEMU_LOCK_GUARD(&hm->lock) {
-            *hm_entry(hm, page + i) = e;
+            hm_store(hm, page + i, &e);
         }
     }
     trace_atlas350_host_translate(hm->s->card.index, r->iova, r->len,
@@ -437,7 +460,7 @@ static void hm_invalidate(A350HostMem *hm, uint64_t iova, uint64_t last)
         for (i = 0; i < num; i++) {
             e = hm_entry(hm, first + i);
             /* An empty one is page UINT64_MAX here, in no range. */
-            if ((e->tag >> 1) - 1 - page <= end - page) {
+            if ((e->tag >> HM_TAG_BITS) - 1 - page <= end - page) {
                 e->tag = 0;
             }
         }

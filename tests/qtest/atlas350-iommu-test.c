@@ -192,6 +192,36 @@ static void test_taken_back(void)
     t_stop(m);
 }
 
+/* A page may be granted for reading only, or for writing only. */
+static void test_access(void)
+{
+    TMachine *m = iommu_start();
+    TCard *c = &m->card[0];
+    TQueue q = t_queue(c, RING, 17, true, 0);
+    uint32_t i;
+
+    map(m, 20, PAGE(20), R);
+    map(m, 21, PAGE(21), W);
+    flush(m, FLUSH_GLOBAL, 0);
+    qtest_memset(m->qts, PAGE(20), 0x77, 0x2000);
+    t_hbm_fill(c, SRC, 0x55, 0x1000);
+    /* twice: what the first access learned does not help the other kind */
+    for (i = 0; i < 2; i++) {
+        g_assert_true(copy(&q, c->dev + DST, 20 * 0x1000, 0x1000));
+        g_assert_true(t_hbm_is_fill(c, DST, 0x77, 0x1000));
+        g_assert_false(copy(&q, 20 * 0x1000, c->dev + SRC, 0x1000));
+        g_assert_cmphex(host(m, PAGE(20)), ==, 0x77);
+    }
+    for (i = 0; i < 2; i++) {
+        t_hbm_fill(c, DST, 0x11, 0x1000);
+        g_assert_true(copy(&q, 21 * 0x1000, c->dev + SRC, 0x1000));
+        g_assert_cmphex(host(m, PAGE(21)), ==, 0x55);
+        g_assert_false(copy(&q, c->dev + DST, 21 * 0x1000, 0x1000));
+        g_assert_true(t_hbm_is_fill(c, DST, 0x11, 0x1000));
+    }
+    t_stop(m);
+}
+
 /* Pages go and come while they are copied to: never to where they were. */
 static void test_taken_back_busy(void)
 {
@@ -232,5 +262,6 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/iommu/translate", test_translate);
     qtest_add_func("atlas350/iommu/taken-back", test_taken_back);
     qtest_add_func("atlas350/iommu/taken-back-busy", test_taken_back_busy);
+    qtest_add_func("atlas350/iommu/access", test_access);
     return g_test_run();
 }
