@@ -11,17 +11,15 @@
 int32_t hc_sdma(a350_thread_obj *t, uint32_t opcode, uint64_t dst,
                 uint64_t src, uint64_t len, const char *call)
 {
+    /* What fits into one entry is one. */
+    a350_slice s = a350_slices(dst, src, len, len <= UINT32_MAX
+                               ? UINT32_MAX : HC_SDMA_SLICE);
     int32_t ret = HCCL_SUCCESS;
-    uint32_t n;
     a350_sqe sqe HC_ALIGNED;
 
-    while (len && ret == HCCL_SUCCESS) {
-        n = len <= UINT32_MAX ? (uint32_t)len : HC_SDMA_SLICE;
-        a350_sqe_sdma(&sqe, 0, opcode, dst, src, n);
+    while (ret == HCCL_SUCCESS && a350_slice_next(&s)) {
+        a350_sqe_sdma(&sqe, 0, opcode, dst + s.at, src + s.at, s.len);
         ret = hc_push(t, &sqe, call);
-        dst += n;
-        src += n;
-        len -= n;
     }
     return ret;
 }

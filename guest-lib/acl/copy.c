@@ -15,7 +15,7 @@
 
 #define ENGINE_MIN_D2D  (16u << 10)
 #define ENGINE_MIN_H2D  (256u << 10)
-#define SLICE           (256ull << 20)   /* bytes of one entry */
+#define SLICE           (256u << 20)     /* bytes of one entry */
 #define STAGE_SMALL     (32u << 10)
 #define STAGE_MAX       (64ull << 20)
 
@@ -172,18 +172,15 @@ static void host_move(void *dst, const void *src, size_t n)
 static aclError engine_copy(const char *func, acl_dev *d, uint64_t dst,
                             uint64_t src, uint64_t n)
 {
+    a350_slice s = a350_slices(dst, src, n, SLICE);
     a350_sqe e[64];
     unsigned k = 0;
     aclError rc;
 
-    while (n) {
-        uint64_t len = n < SLICE ? n : SLICE;
-
-        a350_sqe_sdma(&e[k++], 0, A350_SDMA_CPY, dst, src, (uint32_t)len);
-        dst += len;
-        src += len;
-        n -= len;
-        if (k == 64 || n == 0) {
+    while (a350_slice_next(&s)) {
+        a350_sqe_sdma(&e[k++], 0, A350_SDMA_CPY, dst + s.at, src + s.at,
+                      s.len);
+        if (k == 64 || s.left == 0) {
             rc = dev_run(func, d, e, k, -1);
             if (rc) {
                 return rc;
@@ -409,21 +406,17 @@ static aclError engine_async(const char *func, a350_stream *s, uint32_t opcode,
                              uint64_t dst, uint64_t src, uint64_t n,
                              uint64_t free_dev, const char *what)
 {
+    a350_slice p = a350_slices(dst, src, n, SLICE);
     task_meta m = { .what = what };
     aclError rc = ACL_SUCCESS;
     a350_sqe e;
 
-    while (n && rc == ACL_SUCCESS) {
-        uint64_t len = n < SLICE ? n : SLICE;
-
-        if (len == n) {
+    while (rc == ACL_SUCCESS && a350_slice_next(&p)) {
+        if (p.left == 0) {
             m.free_dev = (void *)(uintptr_t)free_dev;
         }
-        a350_sqe_sdma(&e, 0, opcode, dst, src, (uint32_t)len);
+        a350_sqe_sdma(&e, 0, opcode, dst + p.at, src + p.at, p.len);
         rc = stream_submit(func, s, &e, 1, NULL, &m, NULL);
-        dst += len;
-        src += len;
-        n -= len;
     }
     return rc;
 }

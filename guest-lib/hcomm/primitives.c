@@ -181,29 +181,33 @@ int32_t HcommAclrtNotifyWaitOnThread(ThreadHandle thread, uint64_t notifyId,
 
 /* ---- copy and reduce ---- */
 
+static int32_t sdma(const char *call, hcl_thread *t, uint32_t opcode,
+                    uint64_t dst, uint64_t src, uint64_t len)
+{
+    a350_slice s = a350_slices(dst, src, len, COPY_MAX);
+    int32_t rc = HCCL_SUCCESS;
+    a350_sqe sqe;
+
+    while (rc == HCCL_SUCCESS && a350_slice_next(&s)) {
+        a350_sqe_sdma(&sqe, 0, opcode, dst + s.at, src + s.at, s.len);
+        rc = push(call, t, &sqe);
+    }
+    return rc;
+}
+
 int32_t HcommLocalCopyOnThread(ThreadHandle thread, void *dst, const void *src,
                                uint64_t len)
 {
     static const char call[] = "HcommLocalCopyOnThread";
-    uint64_t d = (uintptr_t)dst, s = (uintptr_t)src;
     hcl_thread *t;
-    a350_sqe sqe;
     int32_t rc;
 
     if (!dst || !src) {
         return hcl_null(call, dst ? "src" : "dst");
     }
     rc = stream_thread(call, thread, &t);
-    while (rc == HCCL_SUCCESS && len) {
-        uint32_t n = len > COPY_MAX ? COPY_MAX : (uint32_t)len;
-
-        a350_sqe_sdma(&sqe, 0, A350_SDMA_CPY, d, s, n);
-        rc = push(call, t, &sqe);
-        d += n;
-        s += n;
-        len -= n;
-    }
-    return rc;
+    return rc == HCCL_SUCCESS ? sdma(call, t, A350_SDMA_CPY, (uintptr_t)dst,
+                                     (uintptr_t)src, len) : rc;
 }
 
 /* spec/api/hcomm-data-plane.md §3.8, column LocalReduce. */
@@ -259,10 +263,8 @@ int32_t HcommLocalReduceOnThread(ThreadHandle thread, void *dst,
                                  HcommReduceOp reduceOp)
 {
     static const char call[] = "HcommLocalReduceOnThread";
-    uint64_t d = (uintptr_t)dst, s = (uintptr_t)src, left;
     uint32_t code, size;
     hcl_thread *t;
-    a350_sqe sqe;
     int32_t rc;
 
     if (!dst || !src) {
@@ -281,16 +283,7 @@ int32_t HcommLocalReduceOnThread(ThreadHandle thread, void *dst,
         return hcl_bad(HCCL_E_PARA, call, "count", "a size of 64 bits", "%llu",
                        (unsigned long long)count);
     }
-    for (left = count * size; left && rc == HCCL_SUCCESS;) {
-        uint32_t n = left > COPY_MAX ? COPY_MAX : (uint32_t)left;
-
-        a350_sqe_sdma(&sqe, 0, code, d, s, n);
-        rc = push(call, t, &sqe);
-        d += n;
-        s += n;
-        left -= n;
-    }
-    return rc;
+    return sdma(call, t, code, (uintptr_t)dst, (uintptr_t)src, count * size);
 }
 
 /* ---- control ---- */

@@ -72,6 +72,20 @@ static void test_local_copy(void)
         pos += e->w[12];
     }
     ok(good && pos == left && n == 5, "is 3 adjoining entries, none empty");
+    /* Up within one block: what is overwritten first has been read. */
+    is(HcommLocalCopyOnThread(T, ptr(s + 1024), ptr(s), left), 0,
+       "copy of 9 GiB + 5 to 1 KiB above");
+    for (pos = left, good = true, n = 5; n < mock_launched(t); n++) {
+        const a350_sqe *e = mock_sqe(t, n);
+
+        pos -= e->w[12];
+        good &= is_sdma(e, 0, s + 1024 + pos, s + pos, e->w[12]);
+    }
+    ok(good && pos == 0 && n == 8, "begins with its last entry");
+    is(HcommLocalCopyOnThread(T, ptr(s - 1024), ptr(s), left), 0,
+       "to 1 KiB below");
+    ok(is_sdma(mock_sqe(t, 8), 0, s - 1024, s, mock_sqe(t, 8)->w[12]),
+       "with its first");
     is(mock_sqe(t, 4)->w[1], mock_sqe(t, 3)->w[1] + 1, "task numbers go up");
 }
 

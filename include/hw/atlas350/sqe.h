@@ -229,6 +229,38 @@ static inline void a350_sqe_sdma(a350_sqe *s, uint32_t task, uint32_t opcode,
     s->w[12] = len;
 }
 
+/*
+ * The pieces of at most @max bytes in which @len bytes go from @src to @dst
+ * when they do not fit into one entry: the last piece first where that keeps a
+ * piece from being overwritten before it is read.
+ *
+ *   for (s = a350_slices(dst, src, len, max); a350_slice_next(&s);) {
+ *       s.len bytes from src + s.at to dst + s.at
+ */
+typedef struct a350_slice {
+    uint64_t at;
+    uint32_t len, max;
+    uint64_t left, total;
+    int backwards;
+} a350_slice;
+
+static inline a350_slice a350_slices(uint64_t dst, uint64_t src, uint64_t len,
+                                     uint32_t max)
+{
+    a350_slice s = { .max = max, .left = len, .total = len,
+                     .backwards = dst != src && dst - src < len };
+
+    return s;
+}
+
+static inline int a350_slice_next(a350_slice *s)
+{
+    s->len = s->left < s->max ? (uint32_t)s->left : s->max;
+    s->at = s->backwards ? s->left - s->len : s->total - s->left;
+    s->left -= s->len;
+    return s->len != 0;
+}
+
 /* SDMA fill: @count bytes of the low byte of @value at @dst. */
 static inline void a350_sqe_memset(a350_sqe *s, uint32_t task, uint64_t dst,
                                    uint32_t value, uint32_t count)

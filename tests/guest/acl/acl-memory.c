@@ -3,6 +3,7 @@
  * Devices and memory: counting, setting, allocation, copies of many sizes in
  * every direction with guard bands, fills, host memory, questions.
  */
+#include <stdbool.h>
 #include <sys/mman.h>
 #include "t.h"
 
@@ -141,6 +142,34 @@ static void questions(void)
     CHECK(size == 2 << 20);
 }
 
+/* Copies of more than an entry's 256 MiB overlap as small ones do. */
+static void overlap(bool async)
+{
+    const size_t chunk = 64 << 20, n = 5 * chunk;
+    uint8_t *p, got[2];
+    int i;
+
+    OK(aclrtMalloc((void **)&p, n + chunk, ACL_MEM_MALLOC_HUGE_FIRST));
+    for (i = 0; i < 5; i++) {
+        OK(aclrtMemset(p + i * chunk, chunk, i + 1, chunk));
+    }
+    if (async) {
+        OK(aclrtMemcpyAsync(p + chunk, n, p, n, ACL_MEMCPY_DEVICE_TO_DEVICE,
+                            NULL));
+        OK(aclrtSynchronizeStream(NULL));
+    } else {
+        OK(aclrtMemcpy(p + chunk, n, p, n, ACL_MEMCPY_DEVICE_TO_DEVICE));
+    }
+    for (i = 0; i < 5; i++) {
+        OK(aclrtMemcpy(got, 1, p + (i + 1) * chunk, 1,
+                       ACL_MEMCPY_DEVICE_TO_HOST));
+        OK(aclrtMemcpy(got + 1, 1, p + (i + 2) * chunk - 1, 1,
+                       ACL_MEMCPY_DEVICE_TO_HOST));
+        CHECK(got[0] == i + 1 && got[1] == i + 1);
+    }
+    OK(aclrtFree(p));
+}
+
 static void virtual_memory(void)
 {
     aclrtPhysicalMemProp prop = {
@@ -220,6 +249,8 @@ int main(void)
     CHECK(v == 3510);
     codes();
     copies();
+    overlap(false);
+    overlap(true);
     questions();
     virtual_memory();
     if (n > 1) {
