@@ -281,6 +281,14 @@ aclError copy_sync(const char *func, void *dst, const void *src, size_t n);
 /* Frees a block that aclrtMalloc or the like made: 0 or a negative errno. */
 int dev_mem_free(uint64_t addr);
 
+/* ---- virtual memory (vmm.c) ---- */
+
+/* Does @addr lie in a range of aclrtReserveMemAddress? */
+bool vmm_reserved(uint64_t addr);
+/* False: it does, and memory is not mapped for all of [addr, addr + size). */
+bool vmm_usable(uint64_t addr, uint64_t size);
+void vmm_device_gone(const acl_dev *d);
+
 /* ---- graphs (graph.c) ---- */
 
 /*

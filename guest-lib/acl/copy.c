@@ -95,6 +95,12 @@ static side side_of(const char *func, const char *name, const void *p,
         if (n > size - (addr - base)) {
             return bad_range(func, name, p, n, base, size);
         }
+        if (!vmm_usable(addr, n)) {
+            acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p+%llu: no memory "
+                     "is mapped there, or not for all of it (aclrtMapMem)",
+                     name, p, (unsigned long long)n);
+            return SIDE_BAD;
+        }
     } else if (!a350_hbm_ptr(addr, n)) {
         acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s %p+%llu is outside of "
                  "device memory", name, p, (unsigned long long)n);

@@ -190,6 +190,7 @@ void dev_close(acl_dev *d)
         kernels_device_gone(d);
         ipc_device_gone(d);
         ipc_mem_device_gone(d);
+        vmm_device_gone(d);
         a350_sq_destroy(d->copy_sq);
         d->copy_sq = NULL;
         a350_card_close(d->card);

@@ -185,6 +185,11 @@ static aclError dev_free(const char *func, void *p)
                         "of process %d: give it back by aclrtIpcMemClose", p,
                         m.pid);
     }
+    if (vmm_reserved((uintptr_t)p)) {
+        return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "devPtr %p is in a "
+                        "range of aclrtReserveMemAddress: give it back by "
+                        "aclrtReleaseMemAddress", p);
+    }
     if (dev_mem_free((uintptr_t)p)) {
         return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%s",
                         a350_card_text());

@@ -7,6 +7,7 @@
  */
 #include "acl_priv.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,18 +22,20 @@ typedef struct phys {
     size_t size;
     aclrtPhysicalMemProp prop;
     uint64_t va;                 /* where it is mapped, 0: nowhere */
-    bool exported;
+    struct phys *next;           /* in the same range */
 } phys;
 
 typedef struct range {
     struct range *next;
+    acl_dev *dev;
     uint64_t va;
     size_t size;
-    phys *map;                   /* what is mapped at its start, NULL: none */
+    phys *maps;                  /* what is mapped in it, in no order */
 } range;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static range *ranges;
+static atomic_uint num_ranges;
 
 static range *range_at(uint64_t va)
 {
@@ -41,6 +44,35 @@ static range *range_at(uint64_t va)
     for (r = ranges; r && (va < r->va || va - r->va >= r->size); r = r->next) {
     }
     return r;
+}
+
+static phys *mapped_at(const range *r, uint64_t va)
+{
+    phys *h = r ? r->maps : NULL;
+
+    for (; h && (va < h->va || va - h->va >= h->size); h = h->next) {
+    }
+    return h;
+}
+
+/* Is all of [va, va + size) mapped? One behind the other will do. */
+static bool all_mapped(uint64_t va, uint64_t size)
+{
+    const range *r = range_at(va);
+    const phys *h;
+
+    do {
+        uint64_t have;
+
+        h = mapped_at(r, va);
+        have = h ? h->size - (va - h->va) : 0;
+        if (have >= size) {
+            return h != NULL;
+        }
+        va += have;
+        size -= have;
+    } while (h);
+    return false;
 }
 
 static uint64_t granule_of(aclrtMemAttr a)
@@ -124,11 +156,13 @@ ACL_EXPORT aclError aclrtReserveMemAddress(void **virPtr, size_t size,
         return FAIL(ACL_ERROR_RT_MEMORY_ALLOCATION, "%s (a reserved range "
                     "takes device memory on this card)", a350_card_text());
     }
+    r->dev = c->dev;
     r->va = addr;
     r->size = size;
     pthread_mutex_lock(&lock);
     r->next = ranges;
     ranges = r;
+    atomic_fetch_add(&num_ranges, 1);
     pthread_mutex_unlock(&lock);
     *virPtr = (void *)(uintptr_t)addr;
     return ACL_SUCCESS;
@@ -158,16 +192,42 @@ ACL_EXPORT aclError aclrtReleaseMemAddress(void *virPtr)
     }
     if (!r) {
         FAIL(rc, "%p is not the start of a reserved range", virPtr);
-    } else if (r->map) {
-        FAIL(rc, "memory is mapped at %p: unmap it first", virPtr);
+    } else if (r->maps) {
+        FAIL(rc, "memory is mapped at 0x%llx: unmap it first",
+             (unsigned long long)r->maps->va);
     } else {
         *p = r->next;
+        atomic_fetch_sub(&num_ranges, 1);
         dev_mem_free(r->va);
         free(r);
         rc = ACL_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
     return rc;
+}
+
+bool vmm_reserved(uint64_t addr)
+{
+    bool is = false;
+
+    if (atomic_load(&num_ranges)) {
+        pthread_mutex_lock(&lock);
+        is = range_at(addr) != NULL;
+        pthread_mutex_unlock(&lock);
+    }
+    return is;
+}
+
+bool vmm_usable(uint64_t addr, uint64_t size)
+{
+    bool ok = true;
+
+    if (atomic_load(&num_ranges)) {
+        pthread_mutex_lock(&lock);
+        ok = !range_at(addr) || all_mapped(addr, size);
+        pthread_mutex_unlock(&lock);
+    }
+    return ok;
 }
 
 /* ---- physical memory ---- */
@@ -250,10 +310,46 @@ ACL_EXPORT aclError aclrtFreePhysical(aclrtDrvMemHandle handle)
     return rc;
 }
 
+/* Ranges go with their device; the handles stay, mapped nowhere. */
+void vmm_device_gone(const acl_dev *d)
+{
+    range **p = &ranges, *r;
+    phys *h;
+
+    pthread_mutex_lock(&lock);
+    while ((r = *p)) {
+        if (r->dev != d) {
+            p = &r->next;
+            continue;
+        }
+        while ((h = r->maps)) {
+            r->maps = h->next;
+            h->va = 0;
+            phys_put(h);
+        }
+        *p = r->next;
+        atomic_fetch_sub(&num_ranges, 1);
+        free(r);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A mapping that [va, va + size) would overlap, NULL: none. */
+static const phys *in_the_way(const range *r, uint64_t va, size_t size)
+{
+    const phys *h;
+
+    for (h = r->maps; h && (h->va >= va + size || va >= h->va + h->size);
+         h = h->next) {
+    }
+    return h;
+}
+
 static aclError map(const char *func, void *va, size_t size, size_t offset,
                     void *handle, uint64_t flags)
 {
     aclError rc = ACL_ERROR_RT_PARAM_INVALID;
+    uint64_t at = (uintptr_t)va;
     phys *h;
     range *r;
 
@@ -268,15 +364,22 @@ static aclError map(const char *func, void *va, size_t size, size_t offset,
     }
     rc = ACL_ERROR_RT_PARAM_INVALID;
     pthread_mutex_lock(&lock);
-    r = range_at((uintptr_t)va);
-    if (!r || r->va != (uintptr_t)va || size > r->size) {
-        acl_fail(func, rc, "%p+%zu is not the start of a reserved range of "
-                 "that size", va, size);
+    r = range_at(at);
+    if (!r || size > r->size - (at - r->va)) {
+        acl_fail(func, rc, "%p+%zu does not lie in a reserved range", va,
+                 size);
+    } else if ((at - r->va) % granule_of(h->prop.memAttr)) {
+        acl_fail(func, rc, "%p is not at a multiple of the granularity %llu "
+                 "in its range, which starts at 0x%llx", va,
+                 (unsigned long long)granule_of(h->prop.memAttr),
+                 (unsigned long long)r->va);
     } else if (size != h->size) {
         acl_fail(func, rc, "size %zu differs from the handle's %zu", size,
                  h->size);
-    } else if (r->map) {
-        acl_fail(func, rc, "%p is mapped already", va);
+    } else if (in_the_way(r, at, size)) {
+        acl_fail(func, rc, "%p+%zu is mapped already (0x%llx+%zu)", va, size,
+                 (unsigned long long)in_the_way(r, at, size)->va,
+                 in_the_way(r, at, size)->size);
     } else if (h->va) {
         rc = acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "the handle is "
                       "mapped at 0x%llx: a second place is not supported on "
@@ -287,8 +390,9 @@ static aclError map(const char *func, void *va, size_t size, size_t offset,
                       "of their own device", a350_device_of(va),
                       h->prop.location.id);
     } else {
-        r->map = h;
-        h->va = r->va;
+        h->va = at;
+        h->next = r->maps;
+        r->maps = h;
         rc = ACL_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
@@ -311,19 +415,24 @@ ACL_EXPORT aclError aclrtMemMapNoAccess(void *virPtr, size_t size,
 
 ACL_EXPORT aclError aclrtUnmapMem(void *virPtr)
 {
+    uint64_t at = (uintptr_t)virPtr;
     aclError rc = ACL_SUCCESS;
+    phys *h, **p;
     range *r;
 
     CHECK_PTR(virPtr);
     pthread_mutex_lock(&lock);
-    r = range_at((uintptr_t)virPtr);
-    if (!r || r->va != (uintptr_t)virPtr || !r->map) {
-        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
-                  virPtr);
+    r = range_at(at);
+    h = mapped_at(r, at);
+    if (!h || h->va != at) {
+        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p%s",
+                  virPtr, h ? " (it is the middle of a mapping)" : "");
     } else {
-        r->map->va = 0;
-        phys_put(r->map);
-        r->map = NULL;
+        for (p = &r->maps; *p != h; p = &(*p)->next) {
+        }
+        *p = h->next;
+        h->va = 0;
+        phys_put(h);
     }
     pthread_mutex_unlock(&lock);
     return rc;
@@ -331,11 +440,32 @@ ACL_EXPORT aclError aclrtUnmapMem(void *virPtr)
 
 /* ---- access ---- */
 
+static aclError not_mapped(const char *func, const void *va, size_t size)
+{
+    return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "%p+%zu is not mapped, "
+                    "or not all of it", va, size);
+}
+
+static aclError check_access(const char *func, const aclrtMemAccessDesc *d)
+{
+    if (d->flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
+        return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "flags 0x%x: "
+                        "only 0x3 (read and write), the card does not protect "
+                        "its memory", (unsigned)d->flags);
+    }
+    if (d->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) {
+        return acl_fail(func, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "location "
+                        "type %d: only 1 (device)", (int)d->location.type);
+    }
+    return dev_get((int32_t)d->location.id)
+           ? ACL_SUCCESS : dev_bad_id(func, d->location.id);
+}
+
 ACL_EXPORT aclError aclrtMemSetAccess(void *virPtr, size_t size,
                                       aclrtMemAccessDesc *desc, size_t count)
 {
     aclError rc = ACL_SUCCESS;
-    range *r;
+    size_t i;
 
     CHECK_PTR(virPtr);
     CHECK_PTR(desc);
@@ -343,16 +473,12 @@ ACL_EXPORT aclError aclrtMemSetAccess(void *virPtr, size_t size,
         return FAIL(ACL_ERROR_INVALID_PARAM, "size %zu, count %zu: more than "
                     "0", size, count);
     }
-    if (desc->flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE) {
-        return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "flags 0x%x: only 0x3 "
-                    "(read and write), the card does not protect its memory",
-                    (unsigned)desc->flags);
+    for (i = 0; i < count && rc == ACL_SUCCESS; i++) {
+        rc = check_access(__func__, &desc[i]);
     }
     pthread_mutex_lock(&lock);
-    r = range_at((uintptr_t)virPtr);
-    if (!r || !r->map) {
-        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
-                  virPtr);
+    if (rc == ACL_SUCCESS && !all_mapped((uintptr_t)virPtr, size)) {
+        rc = not_mapped(__func__, virPtr, size);
     }
     pthread_mutex_unlock(&lock);
     return rc;
@@ -362,18 +488,15 @@ ACL_EXPORT aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location,
                                       uint64_t *flag)
 {
     aclError rc = ACL_SUCCESS;
-    range *r;
 
     CHECK_PTR(virPtr);
     CHECK_PTR(location);
     CHECK_PTR(flag);
     pthread_mutex_lock(&lock);
-    r = range_at((uintptr_t)virPtr);
-    if (r && r->map) {
+    if (all_mapped((uintptr_t)virPtr, 1)) {
         *flag = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
     } else {
-        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
-                  virPtr);
+        rc = not_mapped(__func__, virPtr, 1);
     }
     pthread_mutex_unlock(&lock);
     return rc;
@@ -403,18 +526,17 @@ ACL_EXPORT aclError aclrtMemRetainAllocationHandle(void *virPtr,
                                                    aclrtDrvMemHandle *handle)
 {
     aclError rc = ACL_SUCCESS;
-    range *r;
+    phys *h;
 
     CHECK_PTR(virPtr);
     CHECK_PTR(handle);
     pthread_mutex_lock(&lock);
-    r = range_at((uintptr_t)virPtr);
-    if (r && r->map) {
-        r->map->owners++;
-        *handle = r->map;
+    h = mapped_at(range_at((uintptr_t)virPtr), (uintptr_t)virPtr);
+    if (h) {
+        h->owners++;
+        *handle = h;
     } else {
-        rc = FAIL(ACL_ERROR_RT_PARAM_INVALID, "nothing is mapped at %p",
-                  virPtr);
+        rc = not_mapped(__func__, virPtr, 1);
     }
     pthread_mutex_unlock(&lock);
     return rc;
