@@ -33,9 +33,17 @@ A350_API int32_t a350_stream_device(a350_stream *s);
  * captured they are recorded instead. Task numbers are overwritten. Returns an
  * aclError (the stream's own error when it has stopped on failure).
  * @what: static text that names the operation in error messages.
+ * @mark: where they are, if not NULL; it stays as it is while captured.
  */
+typedef struct a350_stream_mark {
+    const void *queue;
+    uint64_t seq;
+} a350_stream_mark;
 A350_API aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe,
-                                   unsigned n, const char *what);
+                                   unsigned n, const char *what,
+                                   a350_stream_mark *mark);
+/* Is all up to @mark done, or dropped? Also if @mark is all zero. */
+A350_API bool a350_stream_passed(a350_stream *s, const a350_stream_mark *mark);
 
 /*
  * Ends the stream's work with an error: waiters get @code at once with @text
@@ -45,6 +53,9 @@ A350_API aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe,
  */
 A350_API void a350_stream_fail(a350_stream *s, aclError code,
                                const char *text);
+/* The same, and what is queued is dropped by the card before it returns. */
+A350_API void a350_stream_end(a350_stream *s, aclError code,
+                              const char *text);
 
 /*
  * Called on the completion thread for each failed entry of the stream, with
@@ -56,7 +67,10 @@ typedef void a350_stream_error_fn(void *opaque, aclError code);
 A350_API int a350_stream_on_error(a350_stream *s, a350_stream_error_fn *fn,
                                   void *opaque);
 
-/* Called once, before the stream is gone; the last registered runs first. */
+/*
+ * Called once, before the stream is gone, when nothing is queued on it any
+ * more; the last registered runs first.
+ */
 typedef void a350_stream_destroy_fn(void *opaque, aclrtStream stream);
 A350_API int a350_stream_on_destroy(a350_stream *s, a350_stream_destroy_fn *fn,
                                     void *opaque);

@@ -262,11 +262,30 @@ aclError stream_submit(const char *func, a350_stream *s, const a350_sqe *sqe,
 }
 
 aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe, unsigned n,
-                          const char *what)
+                          const char *what, a350_stream_mark *mark)
 {
     task_meta m = { .what = what };
+    uint64_t seq = 0;
+    aclError rc;
 
-    return stream_submit(what, s, sqe, n, NULL, &m, NULL);
+    pthread_mutex_lock(&s->lock);
+    rc = stream_submit_locked(what, s, sqe, n, NULL, &m, &seq);
+    if (mark && seq) {
+        *mark = (a350_stream_mark){ s->sq, seq };
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+bool a350_stream_passed(a350_stream *s, const a350_stream_mark *mark)
+{
+    bool passed;
+
+    /* A queue is made anew when it is empty (mode_stop). */
+    pthread_mutex_lock(&s->ctx->lock);
+    passed = s->sq != mark->queue || a350_sq_done(s->sq) >= mark->seq;
+    pthread_mutex_unlock(&s->ctx->lock);
+    return passed;
 }
 
 /* ---- waiting and errors ---- */
@@ -384,6 +403,15 @@ void a350_stream_fail(a350_stream *s, aclError code, const char *text)
     free(old);
 }
 
+void a350_stream_end(a350_stream *s, aclError code, const char *text)
+{
+    a350_stream_fail(s, code, text);
+    pthread_mutex_lock(&s->ctx->lock);
+    a350_sq_reset(s->sq);
+    pthread_mutex_unlock(&s->ctx->lock);
+    a350_stream_fail(s, code, text);     /* takes nothing until it is told */
+}
+
 /* ---- life ---- */
 
 static aclError sq_make(const char *func, a350_stream *s)
@@ -493,29 +521,37 @@ static bool delete_waits(const a350_stream *s)
             a350_sq_pushed(s->sq) > s->told);
 }
 
+/* Drops what is still queued, and stops what runs. */
+static void stop_rest(a350_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (a350_sq_done(s->sq) != a350_sq_pushed(s->sq)) {
+        a350_sq_reset(s->sq);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 void stream_delete(a350_stream *s, bool force)
 {
-    uint64_t pushed;
     error_hook *h;
 
     stream_state_notify(s, ACL_RT_STREAM_STATE_DESTROY_PRE);
+    if (!force && delete_waits(s)) {
+        a350_sq_wait(s->sq, a350_sq_pushed(s->sq), -1, s->errors_seen);
+    }
+    /* Hooks take back what entries use: notifies that they wait for. */
+    stop_rest(s);
     hooks_run(s);
     if (s->capture) {
         graph_stream_gone(s->capture, s);
-    }
-    if (!force && delete_waits(s)) {
-        a350_sq_wait(s->sq, a350_sq_pushed(s->sq), -1, s->errors_seen);
     }
     stream_unlink(s);
     while (atomic_load(&s->users)) {
         usleep(100);             /* aclrtSynchronizeDevice of another thread */
     }
-    pushed = a350_sq_pushed(s->sq);
+    stop_rest(s);                /* before memory goes */
     pthread_mutex_lock(&s->lock);
-    if (a350_sq_done(s->sq) != pushed) {
-        a350_sq_reset(s->sq);    /* stops what runs before memory goes */
-    }
-    reclaim_to(s, pushed);
+    reclaim_to(s, a350_sq_pushed(s->sq));
     pthread_mutex_unlock(&s->lock);
     a350_sq_destroy(s->sq);
     while ((h = s->error_hooks)) {

@@ -183,6 +183,7 @@ static void comm_free(hcl_comm *c)
     hcl_channel *ch;
     hcl_mem *m;
 
+    hcl_comm_leave_streams(c);
     free_device_side(c);
     hcl_helpers_free(c);
     while ((ch = c->channels)) {

@@ -291,7 +291,8 @@ typedef struct hcl_thread {
     a350_sq *sq;                 /* device threads */
     aclrtStream stream;          /* host threads */
     a350_stream *s;
-    bool own_stream, stream_gone, waits;
+    bool own_stream, waits;
+    a350_stream_mark mark;       /* of what was queued last on the stream */
     uint64_t ids_addr;           /* the notify ids' copy in HBM */
     hcl_notifies notify;
     int errors_told;
@@ -493,6 +494,8 @@ void hcl_exception_tell(const HcommExceptionInfo *info);
 hcl_thread *hcl_thread_get(uint64_t handle);
 /* Ends the streams that wait for @c's work; it stays failed. */
 void hcl_comm_fail(hcl_comm *c, aclError code, const char *text);
+/* Ends the streams on which work of @c is queued: its notifies go. */
+void hcl_comm_leave_streams(hcl_comm *c);
 /* Why it has failed; false, "": it has not. */
 bool hcl_comm_failed(hcl_comm *c, char *text, size_t len);
 HcclResult hcl_thread_new_device(a350_card *card, hcl_comm *c,

@@ -91,7 +91,7 @@ static HcclResult push_helper(a350_stream *s, uint64_t block, size_t name,
     a350_sqe_aicpu(&sqe, 0, A350_KERNEL_TYPE_AICPU, 1,
                    block + offsetof(helper_block, so), block + name,
                    block + head + offsetof(step, arg), 60);
-    return hcl_acl(a350_stream_push(s, &sqe, 1, what), what);
+    return hcl_acl(a350_stream_push(s, &sqe, 1, what, NULL), what);
 }
 
 static HcclResult launch_user(const hcl_launch *l, aclrtFuncHandle function,

@@ -206,7 +206,10 @@ static void report_host(hcl_thread *t)
     a350_stream_fail(t->s, ACL_ERROR_RT_AICPU_EXCEPTION, text);
 }
 
-static void fail_streams(hcl_comm *c, aclError code, const char *text)
+/* Those of @c's host threads whose stream exists. */
+static void each_stream(hcl_comm *c, void (*fn)(hcl_thread *t, aclError code,
+                                                const char *text),
+                        aclError code, const char *text)
 {
     hcl_thread *lists[3], *t;
     int i;
@@ -217,12 +220,44 @@ static void fail_streams(hcl_comm *c, aclError code, const char *text)
     lists[2] = c->dedicated;
     for (i = 0; i < 3; i++) {
         for (t = lists[i]; t; t = t->next) {
-            if (t->s && t->waits) {
-                a350_stream_fail(t->s, code, text);
+            if (t->s) {
+                fn(t, code, text);
             }
         }
     }
     pthread_mutex_unlock(&c->lock);
+}
+
+static void fail_one(hcl_thread *t, aclError code, const char *text)
+{
+    if (t->waits) {
+        a350_stream_fail(t->s, code, text);
+    }
+}
+
+static void fail_streams(hcl_comm *c, aclError code, const char *text)
+{
+    each_stream(c, fail_one, code, text);
+}
+
+static void end_one(hcl_thread *t, aclError code, const char *text)
+{
+    if (!a350_stream_passed(t->s, &t->mark)) {
+        hcl_log(2, "%s", text);
+        a350_stream_end(t->s, code, text);
+    }
+}
+
+void hcl_comm_leave_streams(hcl_comm *c)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "communicator %s (rank %u) was destroyed "
+             "while its work was queued on the stream; synchronize the stream "
+             "before HcclCommDestroy", c->name, c->rank);
+    pthread_mutex_lock(&life);
+    each_stream(c, end_one, ACL_ERROR_RT_TS_ERROR, text);
+    pthread_mutex_unlock(&life);
 }
 
 /* The first error stays the communicator's. Under the lock. */

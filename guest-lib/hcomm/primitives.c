@@ -55,7 +55,7 @@ static HcclResult notify_of(const char *call, const char *param,
 
 static int32_t push(const char *call, hcl_thread *t, const a350_sqe *sqe)
 {
-    aclError rc = a350_stream_push(t->s, sqe, 1, call);
+    aclError rc = a350_stream_push(t->s, sqe, 1, call, &t->mark);
 
     return rc == ACL_SUCCESS ? HCCL_SUCCESS : hcl_acl(rc, call);
 }

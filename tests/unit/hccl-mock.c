@@ -552,9 +552,10 @@ uint32_t a350_stream_sq_id(a350_stream *s)
 }
 
 aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe, unsigned n,
-                          const char *what)
+                          const char *what, a350_stream_mark *mark)
 {
     (void)what;
+    (void)mark;
     s->last = *sqe;
     s->pushed += (int)n;
     return ACL_SUCCESS;
@@ -574,6 +575,18 @@ void a350_stream_fail(a350_stream *s, aclError code, const char *text)
 {
     (void)text;
     s->failed = code;
+}
+
+bool a350_stream_passed(a350_stream *s, const a350_stream_mark *mark)
+{
+    (void)s;
+    (void)mark;
+    return true;
+}
+
+void a350_stream_end(a350_stream *s, aclError code, const char *text)
+{
+    a350_stream_fail(s, code, text);
 }
 
 int a350_stream_on_error(a350_stream *s, a350_stream_error_fn *fn,
