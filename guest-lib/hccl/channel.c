@@ -198,6 +198,7 @@ static HcclResult send_offer(hcl_comm *c, hcl_channel *ch, uint64_t deadline)
 {
     a350_mem_token drain = { c->drain_const, 8, c->drain_token,
                              c->drain_token_value };
+    char key[HCL_KEY];
     hcl_offer *offer;
     hcl_mem **mems;
     uint32_t n, len;
@@ -213,8 +214,9 @@ static HcclResult send_offer(hcl_comm *c, hcl_channel *ch, uint64_t deadline)
     if (rc != HCCL_SUCCESS) {
         return rc;
     }
+    hcl_attempt_key(c, ch->key, key);
     rc = hcl_mail_send(&c->table[ch->peer], c->rank, c->nonce, HCL_MAIL_OFFER,
-                       ch->key, offer, len, deadline);
+                       key, offer, len, deadline);
     free(offer);
     return rc;
 }
@@ -283,12 +285,14 @@ static HcclResult compare_exchange(const hcl_comm *c, const hcl_channel *ch)
 
 static HcclResult finish(hcl_comm *c, hcl_channel *ch, uint64_t deadline)
 {
+    char key[HCL_KEY];
     hcl_mem **mems;
     uint32_t n;
     hcl_mail *mail;
     HcclResult rc;
 
-    mail = hcl_mail_take(c->box, ch->peer, HCL_MAIL_OFFER, ch->key, deadline);
+    hcl_attempt_key(c, ch->key, key);
+    mail = hcl_mail_take(c->box, ch->peer, HCL_MAIL_OFFER, key, deadline);
     if (!mail) {
         return never_came(c, ch);
     }
@@ -350,6 +354,7 @@ static HcclResult acquire_all(hcl_comm *c, const char *call, CommEngine engine,
 {
     uint64_t deadline = hcl_connect_deadline();
     HcclResult rc = HCCL_SUCCESS;
+    bool differs = false;
     char key[HCL_KEY];
     uint32_t i;
 
@@ -369,6 +374,12 @@ static HcclResult acquire_all(hcl_comm *c, const char *call, CommEngine engine,
     for (i = 0; i < num && rc == HCCL_SUCCESS; i++) {
         if (jobs[i].made) {
             rc = finish(c, jobs[i].ch, deadline);
+            differs = rc == HCCL_E_PARA;
+        }
+    }
+    for (i = 0; i < num && differs; i++) {
+        if (jobs[i].made) {
+            hcl_attempt_differs(c, jobs[i].ch->key);
         }
     }
     return rc;

@@ -216,6 +216,7 @@ static void comm_free(hcl_comm *c)
         a350_hbm_free(c->drain_const);
     }
     hcl_box_free(c->box);
+    hcl_attempts_free(c);
     if (c->card) {
         a350_card_close(c->card);
     }

@@ -268,6 +268,14 @@ hcl_mail *hcl_mail_take(hcl_box *box, uint32_t src, uint32_t kind,
                         const char *key, uint64_t deadline);
 /* For a rank that did not come: ", which has ended" or ", which runs". */
 const char *hcl_peer_state(const hcl_rank_info *peer);
+/*
+ * The key under which the ranks meet for @what. All ranks see it when their
+ * arguments differ, and leave at once: messages of others stay behind or are
+ * still to come. The next attempt has another key, the same on all ranks.
+ */
+void hcl_attempt_key(hcl_comm *c, const char *what, char key[HCL_KEY]);
+void hcl_attempt_differs(hcl_comm *c, const char *what);
+void hcl_attempts_free(hcl_comm *c);
 /* Key of any other message of @src and @kind, for explanations. */
 bool hcl_mail_other(hcl_box *box, uint32_t src, uint32_t kind,
                     char key[HCL_KEY]);
@@ -389,6 +397,7 @@ struct hcl_comm {
     uint32_t win_serial;         /* of the next one; the same on all ranks */
     void *exchange;
     uint32_t exchange_len;
+    struct hcl_attempt *attempts;    /* that failed for different arguments */
     hcl_op ops[HCL_OPS_MAX];     /* the first of each kind, in order */
     uint32_t n_ops;
     HcclCommStatus status;

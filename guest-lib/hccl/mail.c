@@ -311,3 +311,62 @@ bool hcl_mail_other(hcl_box *box, uint32_t src, uint32_t kind,
     pthread_mutex_unlock(&lock);
     return m != NULL;
 }
+
+/* ---- attempts ---- */
+
+typedef struct hcl_attempt {
+    struct hcl_attempt *next;
+    uint32_t failed;
+    char what[HCL_KEY];
+} hcl_attempt;
+
+/* The communicator's lock is held. */
+static hcl_attempt *attempt_of(const hcl_comm *c, const char *what)
+{
+    hcl_attempt *a;
+
+    for (a = c->attempts; a && strcmp(a->what, what); a = a->next) {
+    }
+    return a;
+}
+
+void hcl_attempt_key(hcl_comm *c, const char *what, char key[HCL_KEY])
+{
+    const hcl_attempt *a;
+
+    pthread_mutex_lock(&c->lock);
+    a = attempt_of(c, what);
+    if (a) {
+        snprintf(key, HCL_KEY, "%.108s, attempt %u", what, a->failed + 1);
+    } else {
+        snprintf(key, HCL_KEY, "%s", what);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void hcl_attempt_differs(hcl_comm *c, const char *what)
+{
+    hcl_attempt *a;
+
+    pthread_mutex_lock(&c->lock);
+    a = attempt_of(c, what);
+    if (!a && (a = calloc(1, sizeof(*a)))) {
+        snprintf(a->what, sizeof(a->what), "%s", what);
+        a->next = c->attempts;
+        c->attempts = a;
+    }
+    if (a) {
+        a->failed++;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void hcl_attempts_free(hcl_comm *c)
+{
+    hcl_attempt *a;
+
+    while ((a = c->attempts)) {
+        c->attempts = a->next;
+        free(a);
+    }
+}

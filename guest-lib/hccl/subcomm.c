@@ -91,13 +91,15 @@ static HcclResult compare(const hcl_comm *c, const hcl_settings *mine,
 
 /* Every member tells every other; all must have come. */
 static HcclResult meet(hcl_comm *c, const uint32_t *ids, uint32_t n,
-                       const char *key, const hcl_settings *set)
+                       const char *what, const hcl_settings *set)
 {
     uint64_t deadline = hcl_connect_deadline();
     HcclResult rc = HCCL_SUCCESS;
+    char key[HCL_KEY];
     hcl_mail *m;
     uint32_t i;
 
+    hcl_attempt_key(c, what, key);
     for (i = 0; i < n && rc == HCCL_SUCCESS; i++) {
         if (ids[i] != c->rank) {
             rc = hcl_mail_send(&c->table[ids[i]], c->rank, c->nonce,
@@ -118,6 +120,9 @@ static HcclResult meet(hcl_comm *c, const uint32_t *ids, uint32_t n,
                           hcl_connect_limit());
         } else {
             rc = compare(c, set, m);
+            if (rc == HCCL_E_PARA) {
+                hcl_attempt_differs(c, what);
+            }
         }
         free(m);
     }

@@ -104,11 +104,12 @@ static HcclResult agree(hcl_comm *c, const char *call, uint64_t size,
 {
     uint64_t deadline = hcl_connect_deadline(), other;
     HcclResult rc = HCCL_SUCCESS;
-    char key[32];
+    char what[32], key[HCL_KEY];
     hcl_mail *m;
     uint32_t i;
 
-    snprintf(key, sizeof(key), TAG, number);
+    snprintf(what, sizeof(what), TAG, number);
+    hcl_attempt_key(c, what, key);
     for (i = 0; i < c->n_ranks && rc == HCCL_SUCCESS; i++) {
         if (i != c->rank) {
             rc = hcl_mail_send(&c->table[i], c->rank, c->nonce,
@@ -135,6 +136,7 @@ static HcclResult agree(hcl_comm *c, const char *call, uint64_t size,
                               "%llu bytes, rank %u has %llu", call, c->name,
                               c->rank, (unsigned long long)size, i,
                               (unsigned long long)other);
+                hcl_attempt_differs(c, what);
             }
         }
         free(m);

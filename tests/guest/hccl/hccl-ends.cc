@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and communicators that end while work is queued, with what comes
- * after them:
+ * Streams and communicators that end while work is queued, and attempts that
+ * fail because ranks differ, with what comes after them:
  *
- *   hccl-ends threads|processes N stream|comm...
+ *   hccl-ends threads|processes N stream|comm|again...
  */
 #include <functional>
 #include "hccl/hccl.h"
+#include "hccl/hccl_sym_win.h"
 #include "ctrl.h"
 
 using namespace ctrl;
@@ -131,6 +132,70 @@ void Comm(const Rank &me)
     SAMPLE_CHECK(HcclCommDestroy(comm));
 }
 
+/*
+ * The last rank differs, the others do not; rank 1 is late. Each then tries
+ * again without waiting for the others.
+ */
+void Again(const Rank &me)
+{
+    HcclComm world = Make(me, 4, Config("world")), sub = nullptr;
+    bool odd = me.rank == me.ranks - 1;
+    std::vector<uint32_t> ids(me.ranks);
+    HcclCommConfig config = Config("part", odd ? 2 : 1);
+    HcclCommSymWindow win;
+    void *mem;
+
+    SAMPLE_CHECK(aclrtMalloc(&mem, 65536, ACL_MEM_MALLOC_HUGE_FIRST));
+    for (uint32_t i = 0; i < me.ranks; i++) {
+        ids[i] = i;
+    }
+    Meet(me);
+    usleep(me.rank == 1 ? 500000 : 0);
+    Ok(HcclCommSymWinRegister(world, mem, odd ? 8192 : 4096, &win, 1) ==
+       HCCL_E_PARA && Says("EI0005", { "size", "8192", "4096" }),
+       "windows of different sizes");
+    for (uint64_t size : { 16384, 32768 }) {
+        Ok(HcclCommSymWinRegister(world, mem, size, &win, 1) == HCCL_SUCCESS,
+           "windows of equal sizes");
+    }
+    Meet(me);
+    usleep(me.rank == 1 ? 500000 : 0);
+    Ok(HcclCreateSubCommConfig(&world, me.ranks, ids.data(), 7, me.rank,
+                               &config, &sub) == HCCL_E_PARA &&
+       Says("EI0005", { "hcclBufferSize", "1 MiB", "2 MiB" }),
+       "parts with different buffers");
+    config.hcclBufferSize = 3;
+    Ok(HcclCreateSubCommConfig(&world, me.ranks, ids.data(), 7, me.rank,
+                               &config, &sub) == HCCL_SUCCESS,
+       "parts with equal buffers");
+    Meet(me);
+
+    std::vector<HcclChannelDesc> d;
+    std::vector<ChannelHandle> h(me.ranks);
+    uint32_t info = odd;
+
+    for (uint32_t i = 0; i < me.ranks; i++) {
+        if (i != me.rank) {
+            d.push_back(sample::ChannelTo(sub, me.rank, i, 2));
+        }
+    }
+    SAMPLE_CHECK(HcclCommAddExchangeInfo(sub, &info, sizeof(info)));
+    usleep(me.rank == 1 ? 500000 : 0);
+    Ok(HcclChannelAcquire(sub, COMM_ENGINE_AICPU_TS, d.data(), d.size(),
+                          h.data()) == HCCL_E_PARA &&
+       Says("EI0005", { "exchange info" }), "channels of different operators");
+    SAMPLE_CHECK(HcclCommResetExchangeInfo(sub));
+    info = 99;
+    SAMPLE_CHECK(HcclCommAddExchangeInfo(sub, &info, sizeof(info)));
+    Ok(HcclChannelAcquire(sub, COMM_ENGINE_AICPU_TS, d.data(), d.size(),
+                          h.data()) == HCCL_SUCCESS,
+       "channels of equal ones");
+    Meet(me);
+    SAMPLE_CHECK(HcclCommDestroy(sub));
+    SAMPLE_CHECK(HcclCommDestroy(world));
+    SAMPLE_CHECK(aclrtFree(mem));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -150,7 +215,8 @@ int main(int argc, char **argv)
         for (int i = 3; i < argc; i++) {
             std::string what = argv[i];
 
-            what == "stream" ? Stream(me) : Comm(me);
+            what == "stream" ? Stream(me) : what == "comm" ? Comm(me)
+                : Again(me);
         }
     });
     return Done(rc);
