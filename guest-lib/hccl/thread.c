@@ -228,9 +228,10 @@ static void each_stream(hcl_comm *c, void (*fn)(hcl_thread *t, aclError code,
     pthread_mutex_unlock(&c->lock);
 }
 
+/* One that has waited, and is past it, goes on with other work. */
 static void fail_one(hcl_thread *t, aclError code, const char *text)
 {
-    if (t->waits) {
+    if (t->waits && !a350_stream_passed(t->s, &t->mark)) {
         a350_stream_fail(t->s, code, text);
     }
 }

@@ -118,11 +118,29 @@ void Comm(const Rank &me)
         Ok(sum.Right(), "the next communicator works on it");
     }
     Meet(me);
-    if (me.rank == 0) {
+    if (me.rank != 0) {
+        SAMPLE_CHECK(HcclCommDestroy(comm));
+    }
+    Meet(me);
+    if (me.rank == 0) {          /* the others have gone */
+        HcclResult state = HCCL_SUCCESS;
+
         SAMPLE_CHECK(sum.Go(comm, force));
+        for (int i = 0; i < 500 && state == HCCL_SUCCESS; i++) {
+            usleep(10000);
+            SAMPLE_CHECK(HcclGetCommAsyncError(comm, &state));
+        }
+        Ok(state == HCCL_E_REMOTE, "what others do not receive fails");
+        SAMPLE_CHECK(aclrtMemsetAsync(sum.out, 64, 1, 64, stream));
+        Ok(aclrtSynchronizeStream(stream) == ACL_SUCCESS,
+           "a stream that waits no more is left alone");
+        Ok(aclrtSynchronizeStream(force) == 507057, "the one that waits is not");
+        SAMPLE_CHECK(aclrtLaunchHostFunc(force, Slow, nullptr));
     }
     Ok(aclrtDestroyStreamForce(force) == ACL_SUCCESS, "a busy stream ends");
-    Ok(HcclCommDestroy(comm) == HCCL_SUCCESS, "and its communicator");
+    if (me.rank == 0) {
+        Ok(HcclCommDestroy(comm) == HCCL_SUCCESS, "and its communicator");
+    }
     Meet(me);
     comm = Make(me, 3, Config("last"));
     SAMPLE_CHECK(sum.Go(comm, stream));
