@@ -36,6 +36,15 @@ typedef struct loaded {
 
 static pthread_mutex_t loaded_lock = PTHREAD_MUTEX_INITIALIZER;
 static loaded *loaded_list;
+static kbind *named;             /* functions whose names a card has */
+
+/* Lock held. */
+static void names_free(kbind *b)
+{
+    a350_hbm_free(b->so_addr);
+    a350_hbm_free(b->fn_addr);
+    b->so_addr = b->fn_addr = 0;
+}
 
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 {
@@ -72,6 +81,7 @@ static uint64_t hash_files(const kfiles *k, size_t *size)
 void kernels_device_gone(acl_dev *d)
 {
     loaded **p, *l;
+    kbind **q, *b;
 
     pthread_mutex_lock(&loaded_lock);
     for (p = &loaded_list; (l = *p);) {
@@ -81,6 +91,15 @@ void kernels_device_gone(acl_dev *d)
             free(l);
         } else {
             p = &l->next;
+        }
+    }
+    /* Libraries keep their binaries for ever: what they need here is no leak. */
+    for (q = &named; (b = *q);) {
+        if (b->device == d->id) {
+            *q = b->next;
+            names_free(b);
+        } else {
+            q = &b->next;
         }
     }
     pthread_mutex_unlock(&loaded_lock);
@@ -368,12 +387,24 @@ static aclError bind_lookup(const char *func, kfunc *f, acl_dev *d,
 static aclError bind_names(const char *func, kfunc *f, acl_dev *d, kbind *b,
                            const char *path)
 {
-    if (a350_hbm_new(d->card, path, strlen(path) + 1, &b->so_addr) ||
-        a350_hbm_new(d->card, f->function, strlen(f->function) + 1,
-                     &b->fn_addr)) {
+    uint64_t so, fn;
+
+    if (a350_hbm_new(d->card, path, strlen(path) + 1, &so)) {
         return acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "%s",
                         a350_card_text());
     }
+    if (a350_hbm_new(d->card, f->function, strlen(f->function) + 1, &fn)) {
+        a350_hbm_free(so);
+        return acl_fail(func, ACL_ERROR_RT_MEMORY_ALLOCATION, "%s",
+                        a350_card_text());
+    }
+    pthread_mutex_lock(&loaded_lock);
+    b->so_addr = so;
+    b->fn_addr = fn;
+    b->device = d->id;
+    b->next = named;
+    named = b;
+    pthread_mutex_unlock(&loaded_lock);
     return ACL_SUCCESS;
 }
 
@@ -488,6 +519,24 @@ static uint32_t type_of_lib(const char *lib)
     return UINT32_MAX;
 }
 
+/* False: the device that had them is gone. */
+static bool names_drop(kbind *b)
+{
+    bool had;
+    kbind **p;
+
+    pthread_mutex_lock(&loaded_lock);
+    had = b->so_addr != 0;
+    if (had) {
+        for (p = &named; *p != b; p = &(*p)->next) {
+        }
+        *p = b->next;
+        names_free(b);
+    }
+    pthread_mutex_unlock(&loaded_lock);
+    return had;
+}
+
 static void func_free(kfunc *f)
 {
     int i;
@@ -495,13 +544,8 @@ static void func_free(kfunc *f)
     for (i = 0; f->bind && i < MAX_DEVICES; i++) {
         acl_dev *d = f->bind[i].generation ? dev_get(i) : NULL;
 
-        if (d && d->card && d->generation == f->bind[i].generation &&
-            f->bind[i].so_addr) {
-            a350_hbm_free(f->bind[i].so_addr);
-            a350_hbm_free(f->bind[i].fn_addr);
-            if (f->bind[i].path) {
-                lib_put(d, f->bind[i].path);
-            }
+        if (names_drop(&f->bind[i]) && d && d->card && f->bind[i].path) {
+            lib_put(d, f->bind[i].path);
         }
         free(f->bind[i].path);
         free(f->bind[i].error);

@@ -12,7 +12,9 @@ typedef struct kfunc kfunc;
 /* A function on one device. */
 typedef struct kbind {
     uint32_t generation;         /* of the device; 0: not bound */
-    uint64_t so_addr, fn_addr;   /* names in device memory */
+    uint64_t so_addr, fn_addr;   /* names in device memory, 0: none */
+    struct kbind *next;          /* of those that have names */
+    int32_t device;
     char *path;                  /* of the library, if it counts in lib_put */
     char *error;                 /* why launches fail; NULL: they work */
 } kbind;
