@@ -623,9 +623,9 @@ ACL_EXPORT aclError aclrtSynchronizeEvent(aclrtEvent event_)
 ACL_EXPORT aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event_,
                                                      int32_t timeout)
 {
-    if (timeout == 0 || timeout < -1) {
-        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "timeout %d ms: more than 0, "
-                    "or -1 (for ever)", timeout);
+    if (timeout < -1) {
+        return FAIL(ACL_ERROR_RT_PARAM_INVALID, "timeout %d ms: 0 (only "
+                    "looks), more, or -1 (for ever)", timeout);
     }
     return sync_event(__func__, event_, timeout);
 }

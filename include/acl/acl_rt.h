@@ -1204,7 +1204,7 @@ ACL_FUNC_VISIBILITY aclError aclrtQueryEventWaitStatus(aclrtEvent event,
     aclrtEventWaitStatus *status);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEvent(aclrtEvent event);
 
-/* @timeout: ms, more than 0, or -1; 507047 when it is over. */
+/* @timeout: ms, 0: only looks, -1: for ever; 507047 when it is over. */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event,
     int32_t timeout);
 

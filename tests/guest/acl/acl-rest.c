@@ -481,7 +481,13 @@ static void events(void)
     CHECK(ws == ACL_EVENT_WAIT_STATUS_NOT_READY);
     OK(aclrtQueryEvent(f, &st));
     CHECK(st == ACL_EVENT_STATUS_NOT_READY);
+    /* A limit of 0 only looks. */
+    OK(aclrtRecordEvent(e, s));
+    CODE(aclrtSynchronizeEventWithTimeout(e, 0), 507047);
+    CODE(aclrtSynchronizeEventWithTimeout(e, -2), 107000);
     CODE(aclrtSynchronizeStream(s), 107020);
+    OK(aclrtSynchronizeStream(s));
+    OK(aclrtSynchronizeEventWithTimeout(e, 0));
     OK(aclrtQueryEventWaitStatus(f, &ws));
     CHECK(ws == ACL_EVENT_WAIT_STATUS_COMPLETE);
     CODE(aclrtStreamWaitEventWithTimeout(s, f, -1), 107000);
