@@ -594,6 +594,24 @@ static aclError check_2d(const char *func, const void *dst, size_t dpitch,
     return ACL_SUCCESS;
 }
 
+/* Looks at the whole of both areas, so that no row is copied in vain. */
+static aclError check_areas(const char *func, const void *dst, size_t dpitch,
+                            const void *src, size_t spitch, size_t width,
+                            size_t height)
+{
+    size_t pitch = dpitch > spitch ? dpitch : spitch;
+    place at;
+
+    if (height - 1 > (SIZE_MAX - width) / pitch) {
+        return acl_fail(func, ACL_ERROR_RT_PARAM_INVALID, "height %zu of pitch "
+                        "%zu: the area is no size of 64 bits", height, pitch);
+    }
+    return side_of(func, "dst", dst, (height - 1) * dpitch + width, &at) ==
+           SIDE_BAD ||
+           side_of(func, "src", src, (height - 1) * spitch + width, &at) ==
+           SIDE_BAD ? ACL_ERROR_RT_PARAM_INVALID : ACL_SUCCESS;
+}
+
 ACL_EXPORT aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src,
                                   size_t spitch, size_t width, size_t height,
                                   aclrtMemcpyKind kind)
@@ -603,7 +621,9 @@ ACL_EXPORT aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src,
     size_t y;
 
     if (rc || !ctx_need(__func__, &rc) ||
-        (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT))) {
+        (rc = graph_forbids(__func__, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT)) ||
+        (rc = check_areas(__func__, dst, dpitch, src, spitch, width,
+                          height))) {
         return rc;
     }
     for (y = 0; y < height && rc == ACL_SUCCESS; y++) {
@@ -628,7 +648,8 @@ ACL_EXPORT aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch,
         return rc;
     }
     s = stream_need(__func__, stream, &rc);
-    if (!s) {
+    if (!s || (rc = check_areas(__func__, dst, dpitch, src, spitch, width,
+                                height))) {
         return rc;
     }
     for (y = 0; y < height && rc == ACL_SUCCESS; y++) {

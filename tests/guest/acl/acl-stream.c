@@ -110,6 +110,17 @@ static void reduce_and_2d(void)
     }
     CODE(aclrtMemcpy2d(dev_a, 4, m, 16, 8, 8, ACL_MEMCPY_HOST_TO_DEVICE),
          107000);
+    /* The last row runs past the block: no row is copied. */
+    OK(aclrtMemset(dev_b, N, 0x77, 64));
+    CODE(aclrtMemcpy2d(dev_b, N, m, 16, 8, 2, ACL_MEMCPY_HOST_TO_DEVICE),
+         107000);
+    CODE(aclrtMemcpy2dAsync(dev_b, N, dev_a, 32, 8, 2,
+                            ACL_MEMCPY_DEVICE_TO_DEVICE, s), 107000);
+    CODE(aclrtMemcpy2d(dev_b, 32, m, 16, 8, SIZE_MAX / 16,
+                       ACL_MEMCPY_HOST_TO_DEVICE), 107000);
+    OK(aclrtSynchronizeStream(s));
+    OK(aclrtMemcpy(r, 64, dev_b, 64, ACL_MEMCPY_DEVICE_TO_HOST));
+    CHECK(r[0][0] == 0x77 && r[0][7] == 0x77);
     OK(aclrtDestroyStream(s));
 }
 
