@@ -28,7 +28,7 @@ int a350_hbm_alloc(a350_card *c, size_t size, unsigned kind, uint64_t *addr)
     if (!ok) {
         return a350_fail(-ENOSPC, "device memory of card %u: no %llu bytes%s "
                          "(%llu of %llu free, largest piece %llu)", c->number,
-                         (unsigned long long)want,
+                         (unsigned long long)(want < size ? size : want),
                          kind == A350_HBM_HUGE ? " in 2 MiB pages" : "",
                          (unsigned long long)(st.total - st.used),
                          (unsigned long long)st.total,

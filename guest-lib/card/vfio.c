@@ -361,17 +361,18 @@ int a350_dma_unmap(void *va, size_t len)
 
 void *a350_dma_alloc(size_t len)
 {
+    size_t asked = len;
     void *p;
 
-    len = (len + 4095) & ~(size_t)4095;
     if (len == 0) {
         a350_fail(-EINVAL, "size 0");
         return NULL;
     }
-    p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    len = (len + 4095) & ~(size_t)4095;
+    p = len < asked ? MAP_FAILED : mmap(NULL, len, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
-        a350_fail(-ENOMEM, "out of host memory: %zu bytes", len);
+        a350_fail(-ENOMEM, "out of host memory: %zu bytes", asked);
         return NULL;
     }
     /* A forked child must not share pages that the card writes. */

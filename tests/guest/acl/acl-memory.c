@@ -70,6 +70,32 @@ static void copies(void)
     free(mem_b);
 }
 
+/* Sizes near the end of the number's range are told as they were given. */
+static void sizes_told(void)
+{
+    static const size_t big[] = { SIZE_MAX, SIZE_MAX - 40, SIZE_MAX - 4100 };
+    char number[32];
+    const char *text;
+    size_t i;
+    void *p;
+    int k;
+
+    for (i = 0; i < 3; i++) {
+        /* The top of the number: roundings may change the rest. */
+        snprintf(number, sizeof(number), "%.15s", "18446744073709551615");
+        for (k = 0; k < 4; k++) {
+            aclError rc = k == 0 ? aclrtMalloc(&p, big[i],
+                                               ACL_MEM_MALLOC_HUGE_ONLY)
+                : k == 1 ? aclrtMalloc(&p, big[i], ACL_MEM_MALLOC_NORMAL_ONLY)
+                : k == 2 ? aclrtMallocHost(&p, big[i])
+                : aclrtReserveMemAddress(&p, big[i], 0, NULL, 0);
+
+            text = aclGetRecentErrMsg();
+            CHECK(rc == 207001 && text && strstr(text, number));
+        }
+    }
+}
+
 static void codes(void)
 {
     void *p, *q;
@@ -323,6 +349,7 @@ int main(void)
     OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_NPU_ARCH, &v));
     CHECK(v == 3510);
     codes();
+    sizes_told();
     copies();
     overlap(false);
     overlap(true);
