@@ -59,17 +59,20 @@ static void number(const char *name, uint64_t min, uint64_t max,
 static void exec_timeout(void)
 {
     const char *text = getenv("HCCL_EXEC_TIMEOUT");
-    const char *dot;
-    char *end;
+    size_t n, decimals = 0;
     double v;
 
     if (!text || !*text) {
         return;
     }
-    v = strtod(text, &end);
-    dot = strchr(text, '.');
-    if (!isdigit((unsigned char)*text) || *end || v > UINT32_MAX ||
-        (dot && strlen(dot) > 3)) {
+    /* No exponents, no hexadecimal, which strtod() would take, too. */
+    n = strspn(text, "0123456789");
+    v = strtod(text, NULL);
+    if (n && text[n] == '.') {
+        decimals = strspn(text + n + 1, "0123456789");
+        n += 1 + decimals;
+    }
+    if (!n || text[n] || decimals > 2 || v > UINT32_MAX) {
         wrong("HCCL_EXEC_TIMEOUT", text, "seconds from 0 to 2147483647");
         return;
     }

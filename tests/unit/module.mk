@@ -84,6 +84,17 @@ $(U)/test-hccl-control $(U)/test-hccl-endpoint: \
 	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
 	    -I$(S)/guest-lib/hccl -o $@ $(filter %.c,$^) -ljansson -lm -lpthread
 
+UNIT_TESTS += $(U)/test-hccl-env
+
+$(U)/test-hccl-env: $(S)/tests/unit/test-hccl-env.c \
+	$(S)/guest-lib/hccl/env.c $(S)/guest-lib/hccl/hccl_internal.h \
+	$(PUBLIC_HEADERS) $(S)/tests/unit/tap.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE $(SANITIZE_FLAGS) \
+	    -fno-sanitize-recover=undefined -I$(S)/include \
+	    -I$(S)/include/pkg_inc -I$(S)/guest-lib/card -I$(S)/guest-lib/acl \
+	    -I$(S)/guest-lib/hccl -o $@ $< -lpthread
+
 # The operators' plans, and the arithmetic of their kernels.
 UNIT_TESTS += $(U)/test-hccl-ops
 
