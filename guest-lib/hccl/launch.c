@@ -83,19 +83,35 @@ static HcclResult helper_get(hcl_comm *c, const hcl_thread *t,
     return HCCL_SUCCESS;
 }
 
-static HcclResult push_helper(a350_stream *s, uint64_t block, size_t name,
-                              size_t head, const char *what)
+/*
+ * The unfold stream takes no more once a kernel on it has failed, which may be
+ * this call's own: the same message as the user's stream has then.
+ */
+static HcclResult unfold_error(const hcl_comm *c, aclError rc,
+                               const char *what)
+{
+    if (rc / 1000 != ACL_ERROR_RT_AICPU_EXCEPTION / 1000) {
+        return hcl_acl(rc, what);
+    }
+    return hcl_fail(HCCL_E_RUNTIME, "EI0012", "%s: rank %d: the kernel of an "
+                    "operator failed on its unfold stream (%s): %s", c->name,
+                    (int)c->rank, what, a350_peek_error());
+}
+
+static HcclResult push_helper(const hcl_comm *c, a350_stream *s,
+                              uint64_t block, size_t name, size_t head,
+                              const char *what)
 {
     a350_sqe sqe;
 
     a350_sqe_aicpu(&sqe, 0, A350_KERNEL_TYPE_AICPU, 1,
                    block + offsetof(helper_block, so), block + name,
                    block + head + offsetof(step, arg), 60);
-    return hcl_acl(a350_stream_push(s, &sqe, 1, what, NULL), what);
+    return unfold_error(c, a350_stream_push(s, &sqe, 1, what, NULL), what);
 }
 
-static HcclResult launch_user(const hcl_launch *l, aclrtFuncHandle function,
-                              const hcl_thread *t)
+static HcclResult launch_user(const hcl_comm *c, const hcl_launch *l,
+                              aclrtFuncHandle function, const hcl_thread *t)
 {
     aclrtLaunchKernelAttr attr;
     aclrtLaunchKernelCfg cfg = { &attr, 1 };
@@ -121,7 +137,7 @@ static HcclResult launch_user(const hcl_launch *l, aclrtFuncHandle function,
                           "$ASCEND_HOME_PATH/opp/vendors/*/aicpu/config and "
                           "beside the program", l->function, l->so);
     }
-    return hcl_acl(rc, "launch of the operator's kernel");
+    return unfold_error(c, rc, "launch of the operator's kernel");
 }
 
 /* Everything that can be wrong is found before the first task is queued. */
@@ -171,14 +187,15 @@ static HcclResult launch_locked(hcl_comm *c, const hcl_launch *l)
                                              t->notify.num - 1);
     }
     if (rc == HCCL_SUCCESS) {
-        rc = push_helper(unfold, block, offsetof(helper_block, wait_name),
+        rc = push_helper(c, unfold, block, offsetof(helper_block, wait_name),
                          offsetof(helper_block, wait), "start of an operator");
     }
     if (rc == HCCL_SUCCESS) {
-        rc = launch_user(l, function, t);
+        rc = launch_user(c, l, function, t);
     }
     if (rc == HCCL_SUCCESS) {
-        rc = push_helper(unfold, block, offsetof(helper_block, record_name),
+        rc = push_helper(c, unfold, block,
+                         offsetof(helper_block, record_name),
                          offsetof(helper_block, record), "end of an operator");
     }
     if (rc == HCCL_SUCCESS) {

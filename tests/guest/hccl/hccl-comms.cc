@@ -451,6 +451,10 @@ void Launch(const Rank &me)
        std::to_string(failed));
     Ok(aclrtSynchronizeStream(strict) == 507018,
        Who(me, "and the unfold stream says why"));
+    launched = LaunchP2p(n, p, strict, so, "CtrlP2pKernel");
+    Ok(launched == HCCL_E_RUNTIME &&
+           Says("EI0012", { "operator", "unfold stream", "returned" }),
+       Who(me, "and takes no other operator"), std::to_string(launched));
     aclrtDestroyStream(strict);
     Meet(me);
     n.Close();
