@@ -231,6 +231,12 @@ machine:
     csrr    a1, mstatus
     and     a1, a1, a0
     bnez    a1, fail
+    csrr    a2, mstatus             /* nor has it SUM, MXR, TVM, TSR, V, X */
+    li      a0, -1
+    csrw    mstatus, a0
+    csrr    a1, mstatus
+    csrw    mstatus, a2
+    equal   a1, 0x8000000200227888
     check   20                      /* mtvec: direct or vectored */
     csrr    a2, mtvec
     li      a0, 0x80001003
