@@ -143,6 +143,52 @@ static void timer(void)
     trap_hook = 0;
 }
 
+/*
+ * A vector table. Each entry writes its digit behind those in vector_log and
+ * takes its reason away: 3 and 7 are interrupts, f is an exception.
+ */
+volatile uint64_t vector_log;
+extern const char vectors[];
+
+#define VECTOR_ENTRY(digit) \
+    "vector_" #digit ": addi sp, sp, -16\n sd t0, 0(sp)\n sd t1, 8(sp)\n" \
+    "la t0, vector_log\n ld t1, 0(t0)\n slli t1, t1, 4\n" \
+    "ori t1, t1, 0x" #digit "\n sd t1, 0(t0)\n li t0, 0x20000000\n"
+#define VECTOR_EXIT "ld t0, 0(sp)\n ld t1, 8(sp)\n addi sp, sp, 16\n mret\n"
+
+__asm__(".pushsection .text\n .option push\n .option norvc\n .balign 64\n"
+        "vectors: j vector_f\n"
+        ".rept 2\n j vectors_wrong\n .endr\n j vector_3\n"
+        ".rept 3\n j vectors_wrong\n .endr\n j vector_7\n"
+        ".rept 8\n j vectors_wrong\n .endr\n"
+        "vectors_wrong: li a0, 8888\n j finish\n"
+        VECTOR_ENTRY(3) "sd zero, 0x58(t0)\n" VECTOR_EXIT   /* IPI_CLEAR */
+        VECTOR_ENTRY(7) "li t1, -1\n sd t1, 0x48(t0)\n" VECTOR_EXIT
+        VECTOR_ENTRY(f) "csrr t0, mepc\n addi t0, t0, 4\n csrw mepc, t0\n"
+        VECTOR_EXIT ".option pop\n .popsection");
+
+/* Each interrupt has its entry, software's before the timer's. */
+static void vectored(void)
+{
+    uint64_t old = CSR_READ(mtvec);
+
+    A350_STATIC_ASSERT(A350_AM_IPI_CLEAR == 0x58 && A350_AM_TIMECMP == 0x48);
+    CSR_WRITE(mtvec, (uint64_t)vectors | 1);
+    REG(A350_AM_TIMECMP) = 1;
+    REG(A350_AM_IPI) = 0;
+    CSR_WRITE(mie, MSI | MTI);
+    CHECK(vector_log == 0);
+    CSR_SET(mstatus, 8);
+    __asm__ volatile("nop");
+    CSR_CLEAR(mstatus, 8);
+    CHECK(vector_log == 0x37);
+    __asm__ volatile(".option push\n .option norvc\n ecall\n .option pop"
+                     : : : "memory");
+    CHECK(vector_log == 0x37f);
+    CSR_WRITE(mie, 0);
+    CSR_WRITE(mtvec, old);
+}
+
 static void page(void)
 {
     uint64_t t;
@@ -237,6 +283,7 @@ int test_main(unsigned hart)
         }
     }
     timer();
+    vectored();
     page();
     protection();
     log_line("all is well\n");
