@@ -126,17 +126,25 @@ void a350_cluster_tell(A350Cluster *cl, const a350_topic_mbox *mbox,
     qemu_cond_broadcast(&cl->told_cond);
 }
 
-/* Ends every launch there is: nobody will work on them. */
-static void fail_launches(A350Cluster *cl)
+/* What waits for a core has failed. */
+static void fail_queue(A350Cluster *cl)
 {
     A350Launch *l;
-    unsigned i;
 
     while ((l = QTAILQ_FIRST(&cl->queue))) {
         QTAILQ_REMOVE(&cl->queue, l, next);
         QTAILQ_INSERT_TAIL(&cl->failed, l, next);
     }
     cl->queued = 0;
+}
+
+/* Ends every launch there is: nobody will work on them. */
+static void fail_launches(A350Cluster *cl)
+{
+    A350Launch *l;
+    unsigned i;
+
+    fail_queue(cl);
     for (i = 0; i < cl->num_cores; i++) {
         A350ClusterCore *cc = &cl->core[i];
 
@@ -624,15 +632,11 @@ void a350_cluster_drop_queue(A350Cluster *cl)
     A350Launch *l;
 
     qemu_mutex_lock(&cl->lock);
-    while ((l = QTAILQ_FIRST(&cl->queue))) {
-        QTAILQ_REMOVE(&cl->queue, l, next);
-        g_free(l);
-    }
+    fail_queue(cl);
     while ((l = QTAILQ_FIRST(&cl->failed))) {
         QTAILQ_REMOVE(&cl->failed, l, next);
         g_free(l);
     }
-    cl->queued = 0;
     qemu_mutex_unlock(&cl->lock);
 }
 
