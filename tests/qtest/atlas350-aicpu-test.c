@@ -369,7 +369,7 @@ static void test_queue_destroyed(void)
 
 static void function_reset(TCard *c)
 {
-    qpci_config_writew(c->pci, 0x48, PCI_EXP_DEVCTL_BCR_FLR);
+    t_flr(c);
     t_enable(c);
 }
 

@@ -30,6 +30,12 @@ void t_enable(TCard *c)
                        PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
+void t_flr(TCard *c)
+{
+    qpci_config_writew(c->pci, A350_PCI_CAP_EXP + PCI_EXP_DEVCTL,
+                       PCI_EXP_DEVCTL_BCR_FLR);
+}
+
 static void card_open(TMachine *m, unsigned i, int devfn, bool enable)
 {
     TCard *c = &m->card[i];

@@ -68,6 +68,9 @@ void t_hot_close(TMachine *m, unsigned i);
 /* Places BARs and switches memory and bus mastering on; t_start did it. */
 void t_enable(TCard *c);
 
+/* A function level reset; it takes BARs and bus mastering away. */
+void t_flr(TCard *c);
+
 /* A slot's power: off, its card goes (wait for DEVICE_DELETED). */
 void t_slot_power(QPCIDevice *port, bool on);
 /*

@@ -376,7 +376,7 @@ static void reset_card(Fuzz *f, unsigned i)
     TCard *c = &f->ub.m->card[i];
 
     if (pick(f, 2)) {
-        qpci_config_writew(c->pci, 0x48, PCI_EXP_DEVCTL_BCR_FLR);
+        t_flr(c);
     } else {
         t_enable(c);
         t_wr32(c, A350_REG_CTRL + A350_CTRL_RESET, A350_RESET_KEY);

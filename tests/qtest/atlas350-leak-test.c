@@ -299,13 +299,11 @@ static void test_flr(void)
         g_usleep(r % 5 * 300);
         /* one of them alone, then the other */
         c = &b->ub.m->card[r % 2];
-        qpci_config_writew(c->pci, A350_PCI_CAP_EXP + PCI_EXP_DEVCTL,
-                           PCI_EXP_DEVCTL_BCR_FLR);
+        t_flr(c);
         t_enable(c);
         works(b, r % 2);
         c = &b->ub.m->card[1 - r % 2];
-        qpci_config_writew(c->pci, A350_PCI_CAP_EXP + PCI_EXP_DEVCTL,
-                           PCI_EXP_DEVCTL_BCR_FLR);
+        t_flr(c);
         t_enable(c);
         watch(b->ub.m->qts, r, n, &most);
     }

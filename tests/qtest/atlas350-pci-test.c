@@ -334,7 +334,7 @@ static void test_flr(void)
     TCard *c = &m->card[0];
 
     make_state(c);
-    qpci_config_writew(c->pci, 0x48, PCI_EXP_DEVCTL_BCR_FLR);
+    t_flr(c);
     /* FLR clears the BARs and the command register */
     g_assert_cmphex(qpci_config_readw(c->pci, PCI_COMMAND) & 6, ==, 0);
     t_enable(c);

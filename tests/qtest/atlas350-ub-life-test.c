@@ -50,11 +50,6 @@ static void test_injected_errors(void)
     ub_stop(u);
 }
 
-static void flr(TCard *c)
-{
-    qpci_config_writew(c->pci, A350_PCI_CAP_EXP + 8, 0x8000);
-}
-
 static void start_long(UbCard *a, UbCard *b)
 {
     a350_wqe w = ub_rw(a, b, A350_UB_WRITE, DST, SRC, 64 << 20);
@@ -75,7 +70,7 @@ static void test_target_reset(void)
     a350_wqe w;
 
     start_long(a, b);
-    flr(b->c);
+    t_flr(b->c);
     g_assert_true(t_wait_stop(&a->q));
     g_assert_true(t_cqe(&a->q, &e));
     g_assert_true(e.ub_status0 == A350_UB_ERR_ACK_TIMEOUT ||
@@ -105,7 +100,7 @@ static void test_initiator_reset(void)
     a350_wqe w;
 
     start_long(a, b);
-    flr(a->c);
+    t_flr(a->c);
     t_enable(a->c);
     t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, b->data_token);
     b->data_token = ub_segment(b->c, b->c->dev + DATA, DATA_LEN, ALL,
