@@ -293,6 +293,44 @@ static void test_bad_length(void)
     t_stop(m);
 }
 
+/* A callback that the host has not been told of, then one it has been. */
+static void test_callback(void)
+{
+    TMachine *m = t_start(1, "", "");
+    TQueue q = t_queue(&m->card[0], 0, 257, true, 0);
+    a350_sqe s;
+    a350_cqe e;
+    int i;
+
+    a350_sqe_nop(&s, 0);
+    s.w[0] |= A350_SQE_WR_CQE;
+    for (i = 0; i < 64; i++) {
+        t_push(&q, &s);
+    }
+    a350_sqe_init(&s, A350_SQE_PLACE_HOLDER, 77, A350_CREDIT_NEVER);
+    s.w[3] |= A350_PH_HOST_CALLBACK;
+    s.w[6] = 33;
+    s.w[7] = 1u << 16;
+    t_push_ring(&q, &s);
+    g_assert_true(T_WAIT(t_head(&q) == 64));
+    g_assert_true(t_stays(&q, 64));
+
+    m = through_file(m, 1, "");
+    moved(&q, m, 0);
+    for (i = 0; i < 65; i++) {
+        g_assert_true(t_cqe(&q, &e));
+    }
+    g_assert_cmpuint(e.stream_id, ==, 77);
+    m = through_file(m, 1, "");
+    moved(&q, m, 0);
+    g_assert_true(t_no_cqe(&q));
+    g_assert_cmpuint(t_head(&q), ==, 64);
+    t_notify_set(&m->card[0], 33, 1);
+    g_assert_true(t_drain(&q));
+    g_assert_true(t_no_cqe(&q));
+    t_stop(m);
+}
+
 /* Waiters that came at one moment of the clock keep their order. */
 static void test_waiters_of_a_moment(void)
 {
@@ -423,6 +461,7 @@ int main(int argc, char **argv)
     qtest_add_func("atlas350/migrate/copy-in-flight", test_copy_in_flight);
     qtest_add_func("atlas350/migrate/error-state", test_error_state);
     qtest_add_func("atlas350/migrate/bad-length", test_bad_length);
+    qtest_add_func("atlas350/migrate/callback", test_callback);
     qtest_add_func("atlas350/migrate/waiters-of-a-moment",
                    test_waiters_of_a_moment);
     qtest_add_func("atlas350/migrate/stalled", test_stalled);
