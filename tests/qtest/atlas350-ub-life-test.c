@@ -118,6 +118,30 @@ static void test_initiator_reset(void)
     ub_stop(u);
 }
 
+/* A peer that has more and more to write does not keep the segment. */
+static void test_unregister_in_flight(void)
+{
+    Ub *u = ub_start(2);
+    UbCard *a = &u->card[0], *b = &u->card[1];
+    a350_id_req id = { .id = b->data_token };
+    uint8_t data[A350_ADMIN_DATA_SIZE] = { 0 };
+    uint32_t res;
+    a350_cqe e;
+
+    start_long(a, b);
+    memcpy(data, &id, sizeof(id));
+    res = t_admin(b->c, A350_ADM_SEG_UNREGISTER, data, sizeof(id), NULL);
+    /* One of the 32 requests is at work, unless it is just between two. */
+    g_assert_true(res == A350_ADM_E_BUSY || res == A350_ADM_OK);
+    g_assert_true(t_wait_stop(&a->q));
+    g_assert_true(t_cqe(&a->q, &e));
+    g_assert_cmpuint(e.ub_status0, ==, A350_UB_ERR_REMOTE);
+    if (res == A350_ADM_E_BUSY) {
+        t_admin_id(b->c, A350_ADM_SEG_UNREGISTER, b->data_token);
+    }
+    ub_stop(u);
+}
+
 static void wait_migration(QTestState *qts)
 {
     const char *status = "";
@@ -255,6 +279,8 @@ int main(int argc, char **argv)
     qtest_add_func("/atlas350/ub-life/injected-errors", test_injected_errors);
     qtest_add_func("/atlas350/ub-life/target-reset", test_target_reset);
     qtest_add_func("/atlas350/ub-life/initiator-reset", test_initiator_reset);
+    qtest_add_func("/atlas350/ub-life/unregister-in-flight",
+                   test_unregister_in_flight);
     /*
      * Memory that changes while it is sent is a race by design; telling TSan to
      * overlook millions of them takes hours.

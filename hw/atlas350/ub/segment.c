@@ -139,6 +139,8 @@ uint32_t a350_ub_seg_unregister(A350Card *c, uint32_t token_id, char *msg)
     }
     users = qatomic_read(&s->users);
     if (users) {
+        /* Peers that go on asking would keep it for as long as they like. */
+        s->access = A350_SEG_LOCAL_ONLY;
         snprintf(msg, A350_ADMIN_MSG_SIZE, "segment of token id 0x%x is in use "
                  "by %u transfers in flight", token_id, users);
         return A350_ADM_E_BUSY;
