@@ -179,6 +179,7 @@ struct hx_reg {
     hx_reg *next;
 };
 
+extern unsigned hx_busy_ms;          /* for a peer's last request: 5 s */
 struct hx_engine;
 uint32_t hx_mem_register(struct hx_engine *e, uintptr_t addr, size_t len,
                          int type, const char *tag, void **handle);

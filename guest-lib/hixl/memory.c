@@ -17,7 +17,8 @@
 #include "hx.h"
 
 #define PAGE    4096ull
-#define BUSY_MS 5000u
+
+unsigned hx_busy_ms = 5000;
 
 /* ---- tables ---- */
 
@@ -331,12 +332,12 @@ uint32_t hx_mem_register(hx_engine *e, uintptr_t addr, size_t len, int type,
 }
 
 /*
- * The card keeps a segment that a peer's transfer is using, which ends in a
- * moment. Should it not, the pages stay mapped: the card still writes there.
+ * The card keeps a segment that a peer's request is using, which ends in a
+ * moment. Should it not, -EBUSY, the card still writes there.
  */
-static bool unregister(hx_engine *e, const hx_mem *m)
+static int unregister(hx_engine *e, const hx_mem *m)
 {
-    uint64_t deadline = hx_now_ms() + BUSY_MS;
+    uint64_t deadline = hx_now_ms() + hx_busy_ms;
     int rc;
 
     while ((rc = a350_segment_unregister(e->card, m->token_id)) == -EBUSY &&
@@ -346,16 +347,26 @@ static bool unregister(hx_engine *e, const hx_mem *m)
     if (rc) {
         hx_warn("memory 0x%" PRIx64 ", %" PRIu64 " bytes, stays registered on "
                 "the card: %s", m->addr, m->len, a350_card_text());
+    } else if (m->type == HX_MEM_HOST) {
+        host_unpin(m);
     }
-    return rc == 0;
+    return rc;
 }
 
-static void forget(hx_engine *e, hx_reg *r)
+/* A registration that is not in the list any more, unless it comes back. */
+static uint32_t forget(hx_engine *e, hx_reg *r)
 {
-    if (unregister(e, &r->mem) && r->mem.type == HX_MEM_HOST) {
-        host_unpin(&r->mem);
+    if (unregister(e, &r->mem) != -EBUSY) {
+        free(r);
+        return HX_OK;
     }
-    free(r);
+    pthread_mutex_lock(&e->mutex);
+    r->next = e->regs;
+    e->regs = r;
+    pthread_mutex_unlock(&e->mutex);
+    return hx_err(HX_FAILED, "DeregisterMem: 0x%" PRIx64 ", %" PRIu64
+                  " bytes: a peer's transfer still uses it", r->mem.addr,
+                  r->mem.len);
 }
 
 uint32_t hx_mem_deregister(hx_engine *e, void *handle)
@@ -382,10 +393,7 @@ uint32_t hx_mem_deregister(hx_engine *e, void *handle)
         hx_warn("DeregisterMem: handle %p is not registered: ignored", handle);
     }
     pthread_mutex_unlock(&e->mutex);
-    if (r) {
-        forget(e, r);
-    }
-    return ret;
+    return r ? forget(e, r) : ret;
 }
 
 void hx_mem_free_all(hx_engine *e)
@@ -394,7 +402,8 @@ void hx_mem_free_all(hx_engine *e)
 
     while ((r = e->regs)) {
         e->regs = r->next;
-        forget(e, r);
+        unregister(e, &r->mem);
+        free(r);
     }
 }
 

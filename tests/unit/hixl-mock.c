@@ -48,7 +48,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static a350_jetty *jetties[256];
 static struct { uintptr_t start, end; } maps[MAPS], pins[MAPS];
 static int alive, warnings;
-static bool held, broken;
+static bool held;
+static int refuse;
 static unsigned slow_map;
 static unsigned wqes, doorbells, queues, queues_max = UINT32_MAX;
 static _Thread_local int device = -1;
@@ -140,9 +141,9 @@ void mock_slow_map(unsigned us)
     slow_map = us;
 }
 
-void mock_break(bool b)
+void mock_refuse(int error)
 {
-    broken = b;
+    __atomic_store_n(&refuse, error, __ATOMIC_RELEASE);
 }
 
 void mock_pin(const void *p, size_t len)
@@ -358,9 +359,13 @@ int a350_segment_register(a350_card *c, uint64_t base, uint64_t length,
 
 int a350_segment_unregister(a350_card *c, uint32_t token_id)
 {
-    c->seg[token_id].used = false;
-    count(-1);
-    return broken ? -EIO : 0;
+    const int rc = -__atomic_load_n(&refuse, __ATOMIC_ACQUIRE);
+
+    if (rc != -EBUSY) {
+        c->seg[token_id].used = false;
+        count(-1);
+    }
+    return rc;
 }
 
 int a350_jetty_new(a350_card *c, uint32_t depth, uint32_t flags,

@@ -33,8 +33,8 @@ unsigned mock_wqes(void);
 unsigned mock_doorbells(void);
 /* How long a page takes to be mapped from now on. */
 void mock_slow_map(unsigned us);
-/* The card refuses to take segments back: it is broken. */
-void mock_break(bool broken);
+/* Segments are not taken back but refused with this errno; 0: they are. */
+void mock_refuse(int error);
 /* Host memory that "acl" has pinned. */
 void mock_pin(const void *p, size_t len);
 const char *mock_error(void);            /* text of this thread */

@@ -385,11 +385,28 @@ static void TestBrokenCard() {
   auto since = Clock::now();
   {
     Pair x(Options(), false);
-    mock_break(true);
+    mock_refuse(EIO);
   }
-  mock_break(false);
+  mock_refuse(0);
   ok(Ms(since) < kLate, "Finalize on a broken card (%ld ms)", Ms(since));
   ok(std::strstr(mock_last_warning(), "stays registered"), "and a warning");
+}
+
+/* Memory that a peer's transfer still uses is not said to be free. */
+static void TestBusySegment() {
+  Pair x(Options(), false);
+  const unsigned old = hx_busy_ms;
+
+  is(old, 5000, "a peer's last request may take 5 s");
+  hx_busy_ms = 50;
+  mock_refuse(EBUSY);
+  is(x.b.DeregisterMem(x.hb), hixl::FAILED, "a segment in use");
+  ok(Says("still uses it"), "message says so");
+  mock_refuse(0);
+  is(x.a.Connect(x.bn.c_str()), 0, "connect");
+  is(x.b.DeregisterMem(x.hb), 0, "a moment later");
+  is(x.b.DeregisterMem(x.hb), 0, "it is gone");
+  hx_busy_ms = old;
 }
 
 /* A process without files left: the target waits for some, and sleeps. */
@@ -465,6 +482,7 @@ static const struct {
     {"auto-connect-together", TestAutoConnectTogether},
     {"register-holds-nobody", TestRegisterHoldsNobody},
     {"broken-card", TestBrokenCard},
+    {"busy-segment", TestBusySegment},
     {"no-files", TestNoFiles},
     {"fork", TestFork},
 };
