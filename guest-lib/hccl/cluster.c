@@ -77,7 +77,13 @@ static HcclResult number(const table *t, const json_t *o, const char *key,
     }
     snprintf(range, sizeof(range), "0 to %llu", (unsigned long long)max);
     if (!get_number(o, key, &v)) {
-        return wrong(t, key, range, "(not a number)");
+        const json_t *j = json_object_get(o, key);
+
+        snprintf(value, sizeof(value), "%lld",
+                 (long long)json_integer_value(j));
+        return wrong(t, key, range, json_is_integer(j) ? value
+                     : json_is_string(j) ? json_string_value(j)
+                     : "(not a number)");
     }
     if (v > max) {
         snprintf(value, sizeof(value), "%llu", (unsigned long long)v);
@@ -87,43 +93,80 @@ static HcclResult number(const table *t, const json_t *o, const char *key,
     return HCCL_SUCCESS;
 }
 
+static HcclResult text_of(const table *t, const json_t *o, const char *key,
+                          const char **out)
+{
+    const json_t *j = json_object_get(o, key);
+
+    *out = json_string_value(j);
+    return !j ? missing(t, key)
+           : *out ? HCCL_SUCCESS : wrong(t, key, "a text", "(not a text)");
+}
+
+/* A list that may be missing. */
+static HcclResult list_of(const table *t, const json_t *o, const char *key,
+                          size_t max, const json_t **out)
+{
+    char expect[48], value[32];
+
+    *out = json_object_get(o, key);
+    if (!*out || (json_is_array(*out) && json_array_size(*out) <= max)) {
+        return HCCL_SUCCESS;
+    }
+    snprintf(expect, sizeof(expect), "a list of at most %zu", max);
+    snprintf(value, sizeof(value), "(%zu entries)", json_array_size(*out));
+    return wrong(t, key, expect, json_is_array(*out) ? value : "(not a list)");
+}
+
 /* ---- levels: checked, not used ---- */
 
 static HcclResult check_addr(const table *t, const json_t *a)
 {
-    const char *type = json_string_value(json_object_get(a, "addr_type"));
-    const char *addr = json_string_value(json_object_get(a, "addr"));
-    const json_t *ports = json_object_get(a, "ports");
+    const char *type, *addr;
+    const json_t *ports;
+    uint8_t bytes[16];
+    HcclResult rc = text_of(t, a, "addr_type", &type);
 
-    if (!type || !addr) {
-        return missing(t, type ? "addr" : "addr_type");
+    if (rc == HCCL_SUCCESS) {
+        rc = text_of(t, a, "addr", &addr);
+    }
+    if (rc != HCCL_SUCCESS) {
+        return rc;
     }
     if (strcmp(type, "EID") && strcmp(type, "IPV4") && strcmp(type, "IPV6")) {
         return wrong(t, "addr_type", "EID, IPV4 or IPV6", type);
     }
-    if (ports && (!json_is_array(ports) || json_array_size(ports) > HCL_TABLE_PORTS_MAX)) {
-        return wrong(t, "ports", "at most " HCL_TEXT(HCL_TABLE_PORTS_MAX)
-                     " of \"die/port\"", "(more)");
+    if (strcmp(type, "EID") &&
+        inet_pton(!strcmp(type, "IPV4") ? AF_INET : AF_INET6, addr, bytes) !=
+        1) {
+        return wrong(t, "addr", "an address of its addr_type", addr);
     }
-    return HCCL_SUCCESS;
+    return list_of(t, a, "ports", HCL_TABLE_PORTS_MAX, &ports);
 }
 
-static HcclResult check_level(const table *t, const json_t *l)
+static HcclResult check_level(const table *t, const json_t *l,
+                              uint32_t *number_of)
 {
-    const char *id = json_string_value(json_object_get(l, "net_instance_id"));
-    const char *type = json_string_value(json_object_get(l, "net_type"));
-    const json_t *list = json_object_get(l, "rank_addr_list"), *a;
+    const char *id, *type;
+    const json_t *list, *a;
     uint32_t layer = 0;
     HcclResult rc;
     size_t i;
 
     rc = number(t, l, "net_layer", HCL_TABLE_LAYER_MAX, true, &layer);
+    if (rc == HCCL_SUCCESS) {
+        rc = text_of(t, l, "net_instance_id", &id);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = text_of(t, l, "net_type", &type);
+    }
+    if (rc == HCCL_SUCCESS) {
+        rc = list_of(t, l, "rank_addr_list", HCL_TABLE_ADDRS_MAX, &list);
+    }
     if (rc != HCCL_SUCCESS) {
         return rc;
     }
-    if (!id || !type) {
-        return missing(t, id ? "net_type" : "net_instance_id");
-    }
+    *number_of = layer;
     if (strlen(id) > HCL_TABLE_INSTANCE_MAX) {
         return wrong(t, "net_instance_id", "at most "
                      HCL_TEXT(HCL_TABLE_INSTANCE_MAX) " characters",
@@ -134,10 +177,6 @@ static HcclResult check_level(const table *t, const json_t *l)
     }
     if (layer == 0 && strcmp(type, "TOPO_FILE_DESC")) {
         return wrong(t, "net_type", "TOPO_FILE_DESC at net_layer 0", type);
-    }
-    if (list && (!json_is_array(list) || json_array_size(list) > HCL_TABLE_ADDRS_MAX)) {
-        return wrong(t, "rank_addr_list", "at most "
-                     HCL_TEXT(HCL_TABLE_ADDRS_MAX) " addresses", "(more)");
     }
     json_array_foreach(list, i, a) {
         rc = check_addr(t, a);
@@ -150,24 +189,27 @@ static HcclResult check_level(const table *t, const json_t *l)
 
 static HcclResult check_levels(const table *t, const json_t *r)
 {
-    const json_t *levels = json_object_get(r, "level_list"), *l;
-    HcclResult rc;
+    const json_t *levels, *l;
+    uint32_t layer = 0;
+    bool have_first = false;
+    HcclResult rc = list_of(t, r, "level_list", HCL_TABLE_LEVELS_MAX, &levels);
     size_t i;
 
-    if (!json_is_array(levels) || !json_array_size(levels)) {
-        return missing(t, "level_list");
+    if (rc == HCCL_SUCCESS && !json_array_size(levels)) {
+        rc = missing(t, "level_list");
     }
-    if (json_array_size(levels) > HCL_TABLE_LEVELS_MAX) {
-        return wrong(t, "level_list", "at most "
-                     HCL_TEXT(HCL_TABLE_LEVELS_MAX) " levels", "(more)");
+    if (rc != HCCL_SUCCESS) {
+        return rc;
     }
     json_array_foreach(levels, i, l) {
-        rc = check_level(t, l);
+        rc = check_level(t, l, &layer);
         if (rc != HCCL_SUCCESS) {
             return rc;
         }
+        have_first |= layer == 0;
     }
-    return HCCL_SUCCESS;
+    return have_first ? HCCL_SUCCESS
+           : missing(t, "level_list with net_layer 0");
 }
 
 /* ---- ranks ---- */
@@ -278,9 +320,9 @@ static HcclResult read_table(table *t)
                         t->root ? "not an object" : err.text);
     }
     status = json_string_value(json_object_get(t->root, "status"));
-    version = json_string_value(json_object_get(t->root, "version"));
-    if (!version) {
-        return missing(t, "version");
+    rc = text_of(t, t->root, "version", &version);
+    if (rc != HCCL_SUCCESS) {
+        return rc;
     }
     if (strcmp(version, "2.0")) {
         return wrong(t, "version", "2.0", version);

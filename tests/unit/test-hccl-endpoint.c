@@ -463,6 +463,56 @@ static void test_tables(void)
     ok(HcclCommInitClusterInfo(path, 2, &c) == HCCL_E_PARA, "rank 2 of 2");
 }
 
+/* spec/api/hccl-control-plane.md §10.1, one wrong item after the other. */
+static void test_odd_tables(void)
+{
+    static const struct {
+        const char *from, *to, *number, *word;
+    } odd[] = {
+        { "\"rank_count\":2", "\"rank_count\":0", "EI0014", "rank_count" },
+        { "\"rank_count\":2", "\"rank_count\":65537", "EI0014", "65537" },
+        { "\"rank_count\":2", "\"rank_count\":-2", "EI0014", "-2" },
+        { "\"rank_count\":2", "\"rank_count\":\"two\"", "EI0014", "two" },
+        { "\"rank_count\":2", "\"rank_count\":[2]", "EI0014",
+          "not a number" },
+        { "\"version\":\"2.0\"", "\"version\":2.0", "EI0014", "version" },
+        { "\"version\":\"2.0\",", "", "EI0017", "version" },
+        { "\"completed\"", "\"initializing\"", "EI0014", "initializing" },
+        { "\"rank_list\"", "\"rank_lists\"", "EI0017", "rank_list" },
+        { "\"rank_id\":0,", "", "EI0017", "rank_id" },
+        { "\"rank_id\":0", "\"rank_id\":2", "EI0014", "0 to 1" },
+        { "\"local_id\":0,", "", "EI0017", "local_id" },
+        { "\"local_id\":0", "\"local_id\":65", "EI0014", "0 to 64" },
+        { "\"device_id\":0,", "", "EI0017", "device_id" },
+        { "\"device_id\":0", "\"device_id\":65", "EI0014", "0 to 64" },
+        { "\"level_list\"", "\"levels\"", "EI0017", "level_list" },
+        { "\"net_layer\":0,", "", "EI0017", "net_layer" },
+        { "\"net_layer\":0", "\"net_layer\":8", "EI0014", "0 to 7" },
+        { "\"net_layer\":0", "\"net_layer\":1", "EI0017", "net_layer 0" },
+        { "\"az0-rack0\"", "7", "EI0014", "net_instance_id" },
+        { "\"TOPO_FILE_DESC\"", "\"MESH\"", "EI0014", "MESH" },
+        { "\"net_type\":\"TOPO_FILE_DESC\",", "", "EI0017", "net_type" },
+        { "\"rank_addr_list\":[{", "\"rank_addr_list\":{\"x\":[{", "EI0004",
+          "line" },
+        { "\"addr_type\":\"IPV4\",", "", "EI0017", "addr_type" },
+        { "\"IPV4\"", "\"MAC\"", "EI0014", "MAC" },
+        { "\"IPV4\"", "\"IPV6\"", "EI0014", "223.0.0.10" },
+        { "\"223.0.0.10\"", "\"223.0.0\"", "EI0014", "223.0.0" },
+        { "\"223.0.0.10\"", "223", "EI0014", "addr" },
+        { "\"ports\":[\"0/0\"]", "\"ports\":\"0/0\"", "EI0014", "ports" },
+        { "[\"0/0\"]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "EI0014",
+          "17 entries" },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        ok(try_table(odd[i].from, odd[i].to) == HCCL_E_PARA &&
+           !strcmp(mock_error_code(), odd[i].number) &&
+           strstr(a350_peek_error(), odd[i].word), "%s: %s %s", odd[i].to,
+           mock_error_code(), a350_peek_error());
+    }
+}
+
 /* ---- groups ---- */
 
 static void test_group(void)
@@ -571,6 +621,7 @@ int main(void)
     test_unregister();
     test_shared_card();
     test_tables();
+    test_odd_tables();
     test_meeting_place();
     test_group();
     test_launch();
