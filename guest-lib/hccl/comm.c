@@ -242,32 +242,49 @@ static void unlink_comm(hcl_comm *c)
     }
 }
 
-HcclResult hcl_comm_destroy(HcclComm comm)
+/*
+ * HCCL_E_AGAIN if others use it, and then the caller's reference is given
+ * back. @end: else nobody finds it any more.
+ */
+static HcclResult alone(hcl_comm *c, bool end)
 {
     char name[COMM_NAME_MAX_LENGTH];
-    hcl_comm *c;
-    HcclResult rc = HCCL_SUCCESS;
+    bool yes;
 
-    c = hcl_comm_get(comm, "HcclCommDestroy", &rc);
-    if (!c) {
-        return rc;
-    }
-    run_callbacks(c, HCCL_COMM_STATE_PHASE_DESTROY_PRE);
     pthread_mutex_lock(&lock);
-    c->refs--;
-    if (c->refs > 0 || c->destroyed) {
-        memcpy(name, c->name, sizeof(name));     /* it may be gone soon */
-        rc = HCCL_E_AGAIN;
-    } else {
+    yes = c->refs == 1 && !c->destroyed;
+    memcpy(name, c->name, sizeof(name));     /* it may be gone soon */
+    if (!yes || end) {
+        c->refs--;
+    }
+    if (yes && end) {
         c->destroyed = true;
         hcl_handle_drop(c->handle);
         unlink_comm(c);
     }
     pthread_mutex_unlock(&lock);
+    return yes ? HCCL_SUCCESS
+           : hcl_fail(HCCL_E_AGAIN, NULL, "communicator %s is in use by "
+                      "another thread; destroy it when that call has returned",
+                      name);
+}
+
+HcclResult hcl_comm_destroy(HcclComm comm)
+{
+    HcclResult rc = HCCL_SUCCESS;
+    hcl_comm *c = hcl_comm_get(comm, "HcclCommDestroy", &rc);
+
+    if (!c) {
+        return rc;
+    }
+    rc = alone(c, false);        /* else no callback is to hear of it */
     if (rc != HCCL_SUCCESS) {
-        return hcl_fail(rc, NULL, "communicator %s is in use by another "
-                        "thread; destroy it when that call has returned",
-                        name);
+        return rc;
+    }
+    run_callbacks(c, HCCL_COMM_STATE_PHASE_DESTROY_PRE);
+    rc = alone(c, true);
+    if (rc != HCCL_SUCCESS) {
+        return rc;
     }
     run_callbacks(c, HCCL_COMM_STATE_PHASE_DESTROY_POST);
     comm_free(c);

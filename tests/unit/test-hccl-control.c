@@ -881,6 +881,36 @@ static HcclResult phase(HcclComm comm, HcclCommStatePhase state, void *args)
     return HCCL_SUCCESS;
 }
 
+/* A second channel to rank 1, which does not come. */
+static void *waits_in_vain(void *opaque)
+{
+    const rank *r = opaque;
+    HcclChannelDesc d[2];
+    ChannelHandle c[2];
+    HcclResult rc;
+
+    mock_device((int32_t)r->rank);
+    d[0] = d[1] = desc_to(r->comm, r->rank, 1);
+    rc = HcclChannelAcquire(r->comm, COMM_ENGINE_AICPU_TS, d, 2, c);
+    return (void *)(intptr_t)rc;
+}
+
+static void test_in_use(rank *r)
+{
+    void *rc = NULL;
+    pthread_t id;
+
+    phases = 0;
+    pthread_create(&id, NULL, waits_in_vain, r);
+    usleep(300000);
+    ok(HcclCommDestroy(r->comm) == HCCL_E_AGAIN &&
+       strstr(a350_peek_error(), "in use"), "destroyed while used: %s",
+       a350_peek_error());
+    ok(phases == 0, "no callback hears of it");
+    pthread_join(id, &rc);
+    ok((intptr_t)rc == HCCL_E_TIMEOUT, "the other call goes on");
+}
+
 int main(void)
 {
     rank r[RANKS];
@@ -909,6 +939,8 @@ int main(void)
     HcclGetCommName(r[0].comm, name);
     ok(strlen(name) > 8, "a default name");
     HcclCommRegCommStateCallback("test", phase, r);
+    test_in_use(&r[0]);
+    phases = 0;
     stale = r[1].comm;
     for (i = 0; i < RANKS; i++) {
         ok(HcclCommDestroy(r[(i + 1) % RANKS].comm) == 0, "destroy");
