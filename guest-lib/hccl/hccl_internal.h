@@ -403,6 +403,7 @@ struct hcl_comm {
     HcclCommStatus status;
     HcclResult async_error;
     char first_error[512];
+    aclError first_code;         /* what its streams got */
 
     pthread_mutex_t chan_lock;
     hcl_channel *channels;
@@ -503,6 +504,8 @@ void hcl_exception_tell(const HcommExceptionInfo *info);
 hcl_thread *hcl_thread_get(uint64_t handle);
 /* Ends the streams that wait for @c's work; it stays failed. */
 void hcl_comm_fail(hcl_comm *c, aclError code, const char *text);
+/* For a wait that was queued on @t's stream while its communicator failed. */
+void hcl_thread_waits(hcl_thread *t);
 /* Ends the streams on which work of @c is queued: its notifies go. */
 void hcl_comm_leave_streams(hcl_comm *c);
 /* Why it has failed; false, "": it has not. */

@@ -241,6 +241,21 @@ static void fail_streams(hcl_comm *c, aclError code, const char *text)
     each_stream(c, fail_one, code, text);
 }
 
+void hcl_thread_waits(hcl_thread *t)
+{
+    hcl_comm *c = t->comm;
+    const hcl_env *env;
+
+    if (!c || hcl_env_get(&env) != HCCL_SUCCESS || !env->task_exception) {
+        return;
+    }
+    pthread_mutex_lock(&life);
+    if (c->first_error[0] && t->s) {
+        fail_one(t, c->first_code, c->first_error);
+    }
+    pthread_mutex_unlock(&life);
+}
+
 static void end_one(hcl_thread *t, aclError code, const char *text)
 {
     if (!a350_stream_passed(t->s, &t->mark)) {
@@ -262,9 +277,10 @@ void hcl_comm_leave_streams(hcl_comm *c)
 }
 
 /* The first error stays the communicator's. Under the lock. */
-static void set_failed(hcl_comm *c, const char *text)
+static void set_failed(hcl_comm *c, aclError code, const char *text)
 {
     if (!c->first_error[0]) {
+        c->first_code = code;
         snprintf(c->first_error, sizeof(c->first_error), "%.511s", text);
         c->async_error = HCCL_E_REMOTE;
     }
@@ -274,7 +290,7 @@ void hcl_comm_fail(hcl_comm *c, aclError code, const char *text)
 {
     pthread_mutex_lock(&life);
     hcl_log(3, "%s", text);
-    set_failed(c, text);
+    set_failed(c, code, text);
     fail_streams(c, code, c->first_error);
     pthread_mutex_unlock(&life);
 }
@@ -410,7 +426,7 @@ static bool report(hcl_thread *t, HcommExceptionInfo *info)
     if (!c) {
         return true;
     }
-    set_failed(c, text);
+    set_failed(c, code, text);
     if (hcl_env_get(&env) == HCCL_SUCCESS && env->task_exception) {
         fail_streams(c, code, c->first_error);
     }

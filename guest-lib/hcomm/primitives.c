@@ -119,7 +119,11 @@ static int32_t wait_thread(const char *call, ThreadHandle thread,
     }
     t->waits = true;             /* failures of kernel threads end this wait */
     a350_sqe_notify_wait(&sqe, 0, id, limit);
-    return push(call, t, &sqe);
+    rc = (HcclResult)push(call, t, &sqe);
+    if (rc == HCCL_SUCCESS) {
+        hcl_thread_waits(t);
+    }
+    return rc;
 }
 
 int32_t HcommThreadNotifyWaitOnThread(ThreadHandle thread, uint32_t notifyIdx,

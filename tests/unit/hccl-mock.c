@@ -551,10 +551,20 @@ uint32_t a350_stream_sq_id(a350_stream *s)
     return 7;
 }
 
+void (*mock_on_push)(void);
+
+int mock_failed(aclrtStream stream)
+{
+    return ((a350_stream *)stream)->failed;
+}
+
 aclError a350_stream_push(a350_stream *s, const a350_sqe *sqe, unsigned n,
                           const char *what, a350_stream_mark *mark)
 {
     (void)what;
+    if (mock_on_push) {
+        mock_on_push();
+    }
     if (mark) {
         *mark = (a350_stream_mark){ s, 1 };
     }

@@ -17,6 +17,9 @@ extern int mock_notifies;
 void mock_device(int device);        /* of the calling thread; -1: none */
 const a350_sqe *mock_last(aclrtStream stream);
 int mock_pushed(aclrtStream stream);
+/* Called before an entry is taken, NULL: nothing is; what ended the stream. */
+extern void (*mock_on_push)(void);
+int mock_failed(aclrtStream stream);
 const char *mock_error_code(void);
 
 #endif /* HCCL_MOCK_H */

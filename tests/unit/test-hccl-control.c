@@ -798,6 +798,33 @@ static void *operators(rank *r)
     return r;
 }
 
+static hcl_comm *failing;
+
+static void fails_now(void)
+{
+    hcl_comm_fail(failing, 507057, "EI0018: just now");
+}
+
+/* The communicator fails between a wait's check and its place in the queue. */
+static void test_late_wait(HcclComm comm)
+{
+    aclrtStream stream;
+    ThreadHandle host;
+    HcclResult rc;
+
+    aclrtCreateStream(&stream);
+    HcclThreadAcquireWithStream(comm, COMM_ENGINE_CPU_TS, stream, 1, &host);
+    failing = hcl_comm_get(comm, "test", &rc);
+    failing->first_error[0] = '\0';      /* of the operators that differed */
+    mock_on_push = fails_now;
+    ok(HcommThreadNotifyWaitOnThread(host, 0, 9) == HCCL_SUCCESS &&
+       mock_failed(stream) == 507057, "a wait that is late ends: %d",
+       mock_failed(stream));
+    mock_on_push = NULL;
+    hcl_comm_put(failing);
+    aclrtDestroyStream(stream);
+}
+
 static void test_operators(void)
 {
     HcclRootInfo info;
@@ -828,6 +855,8 @@ static void test_operators(void)
     }
     ok(hcl_exec_seconds(r[1].comm, &seconds) == 0 && seconds == 77,
        "the communicator's own time limit");
+    mock_device(0);
+    test_late_wait(r[0].comm);
     for (i = 0; i < RANKS; i++) {
         HcclCommDestroy(r[i].comm);
     }
