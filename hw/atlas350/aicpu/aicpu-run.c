@@ -84,6 +84,16 @@ static bool parse_seconds(const char *name, const char *text, double *val)
     return true;
 }
 
+static bool parse_count(const char *name, const char *text, unsigned max,
+                        unsigned *val)
+{
+    if (qemu_strtoui(text, NULL, 10, val) < 0 || *val < 1 || *val > max) {
+        fprintf(stderr, "aicpu-run: %s '%s': 1 to %u\n", name, text, max);
+        return false;
+    }
+    return true;
+}
+
 static bool parse_option(RunOptions *o, int opt)
 {
     switch (opt) {
@@ -103,12 +113,7 @@ static bool parse_option(RunOptions *o, int opt)
         o->signature = optarg;
         return true;
     case 'c':
-        o->cores = atoi(optarg);
-        if (o->cores < 1 || o->cores > 7) {
-            fprintf(stderr, "aicpu-run: --cores %s: 1..7\n", optarg);
-            return false;
-        }
-        return true;
+        return parse_count("--cores", optarg, 7, &o->cores);
     case 'h':
         return parse_hbm(o);
     case 'm':
@@ -126,8 +131,7 @@ static bool parse_option(RunOptions *o, int opt)
     case 'o':
         return parse_seconds("--timeout", optarg, &o->timeout);
     case 'r':
-        o->repeat = atoi(optarg);
-        return true;
+        return parse_count("--repeat", optarg, 1000000000, &o->repeat);
     case 'p':
         o->parallel = true;
         return true;
