@@ -254,7 +254,7 @@ CS_API HixlStatus HixlCSServerRegMem(HixlServerHandle server_handle,
     cs_server *s = server_of(server_handle);
     const char *why = s ? check_mem(mem_tag, mem, mem_handle) :
                       "no server handle";
-    cs_mem *m;
+    cs_mem *m, *same;
     uint32_t ret;
 
     if (why) {
@@ -270,12 +270,18 @@ CS_API HixlStatus HixlCSServerRegMem(HixlServerHandle server_handle,
     strcpy(m->tag, mem_tag ? mem_tag : "");
     pthread_mutex_lock(&s->mutex);
     ret = register_mem(&s->c, mem_tag, mem, &m->handle);
-    if (ret == HX_OK) {
-        m->next = s->mems;
-        s->mems = m;
-        *mem_handle = m;
-    } else {
+    for (same = s->mems; same && same->handle != m->handle;
+         same = same->next) {
+        continue;
+    }
+    if (ret != HX_OK || same) {
         free(m);
+    } else {
+        m->next = s->mems;
+        s->mems = same = m;
+    }
+    if (ret == HX_OK) {
+        *mem_handle = same;      /* the same range has the same handle */
     }
     pthread_mutex_unlock(&s->mutex);
     return code(ret);
@@ -318,8 +324,8 @@ CS_API HixlStatus HixlCSServerUnregMem(HixlServerHandle server_handle,
                                        MemHandle mem_handle)
 {
     cs_server *s = server_of(server_handle);
-    uint32_t ret = HX_PARAM_INVALID;
     cs_mem **p, *m;
+    uint32_t ret;
 
     if (!s || !mem_handle) {
         return bad(__func__, "no server or memory handle");
@@ -329,9 +335,10 @@ CS_API HixlStatus HixlCSServerUnregMem(HixlServerHandle server_handle,
         continue;
     }
     m = *p;
-    if (m) {
+    ret = m ? hixl_core_deregister(s->c.core, m->handle) :
+          bad(__func__, "the memory handle is none of this server");
+    if (m && ret == HX_OK) {
         *p = m->next;
-        ret = hixl_core_deregister(s->c.core, m->handle);
         free(m);
     }
     pthread_mutex_unlock(&s->mutex);

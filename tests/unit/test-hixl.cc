@@ -1072,6 +1072,8 @@ static void TestCs() {
   is(HixlCSServerCreate(&sd, &sc, &s), HIXL_SUCCESS, "server");
   m = {COMM_MEM_TYPE_DEVICE, reinterpret_cast<void *>(Pair::Rb(0)), 8192};
   is(HixlCSServerRegMem(s, "kv", &m, &sm), HIXL_SUCCESS, "memory");
+  is(HixlCSServerRegMem(s, "kv", &m, &cm), HIXL_SUCCESS, "the same again");
+  ok(cm == sm, "has the same handle");
   mock_set_device(-1);
   is(HixlCSServerListen(s, 16), HIXL_SUCCESS, "listen, without a device");
   cd.local_endpoint = cd.remote_endpoint = &e;
@@ -1102,6 +1104,8 @@ static void TestCs() {
      "arrived");
   is(HixlCSClientDestroy(c), HIXL_SUCCESS, "destroy client");
   is(HixlCSServerUnregMem(s, sm), HIXL_SUCCESS, "unregister");
+  is(HixlCSServerUnregMem(s, sm), HIXL_PARAM_INVALID, "twice");
+  ok(Says("handle is none of this server"), "message says why");
   is(HixlCSServerDestroy(s), HIXL_SUCCESS, "destroy server");
 }
 
