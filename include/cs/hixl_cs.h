@@ -106,7 +106,10 @@ HixlStatus HixlCSClientRegMem(HixlClientHandle client_handle,
                               MemHandle *mem_handle);
 HixlStatus HixlCSClientUnregMem(HixlClientHandle client_handle,
                                 MemHandle mem_handle);
-/* Put writes to the server, get reads. At most 4096 unqueried requests. */
+/*
+ * Put writes to the server, get reads. At most max_active_channels (128) of the
+ * client's requests may be under way or not have been queried to their end.
+ */
 HixlStatus HixlCSClientBatchPutAsync(HixlClientHandle client_handle,
                                      uint32_t list_num,
                                      const HixlOneSideOpDesc *desc_list,
