@@ -138,7 +138,7 @@ unsigned mock_doorbells(void)
 
 void mock_slow_map(unsigned us)
 {
-    slow_map = us;
+    __atomic_store_n(&slow_map, us, __ATOMIC_RELEASE);
 }
 
 void mock_refuse(int error)
@@ -270,7 +270,8 @@ int a350_dma_map(void *va, size_t len)
     if ((p | len) & 4095) {
         return -EINVAL;
     }
-    usleep((useconds_t)(len / 4096 * slow_map));
+    usleep((useconds_t)(len / 4096 *
+                        __atomic_load_n(&slow_map, __ATOMIC_ACQUIRE)));
     pthread_mutex_lock(&mutex);
     for (i = 0; i < MAPS; i++) {
         if (maps[i].end && p < maps[i].end && p + len > maps[i].start) {
