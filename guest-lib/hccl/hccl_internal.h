@@ -410,6 +410,7 @@ struct hcl_comm {
 
     pthread_mutex_t launch_lock; /* outermost; HcclAicpuKernelLaunch */
     struct hcl_helper *helpers;
+    struct hcl_unfold *unfolds;
 
     uint32_t *scratch;           /* arrays that rank graph queries give */
     CommLink *links;
@@ -489,6 +490,8 @@ void hcl_unfold_failed(void *opaque, aclError code);
 HcclResult hcl_launch_run(const hcl_launch *l);
 /* Takes @l; it runs at the end of the group. */
 HcclResult hcl_group_launch(hcl_launch *l);
+/* Ends the streams on which kernels of @c's operators are queued. */
+void hcl_unfolds_end(hcl_comm *c, aclError code, const char *text);
 void hcl_helpers_free(hcl_comm *c);
 /* The kernel by file and symbol name, from where kernel.c says. */
 HcclResult hcl_kernel_find(const char *so, const char *function,

@@ -31,6 +31,43 @@ struct hcl_helper {
     uint32_t index;
 };
 
+/* A stream that operators of the communicator are queued on, up to where. */
+struct hcl_unfold {
+    struct hcl_unfold *next;
+    aclrtStream stream;
+    a350_stream_mark mark;
+};
+
+void hcl_unfolds_end(hcl_comm *c, aclError code, const char *text)
+{
+    struct hcl_unfold *u;
+    a350_stream *s;
+
+    while ((u = c->unfolds)) {
+        c->unfolds = u->next;
+        s = a350_stream_from_handle(u->stream);
+        if (s && !a350_stream_passed(s, &u->mark)) {
+            hcl_log(2, "%s", text);
+            a350_stream_end(s, code, text);
+        }
+        free(u);
+    }
+}
+
+static struct hcl_unfold *unfold_get(hcl_comm *c, aclrtStream stream)
+{
+    struct hcl_unfold *u;
+
+    for (u = c->unfolds; u && u->stream != stream; u = u->next) {
+    }
+    if (!u && (u = calloc(1, sizeof(*u)))) {
+        u->stream = stream;
+        u->next = c->unfolds;
+        c->unfolds = u;
+    }
+    return u;
+}
+
 void hcl_helpers_free(hcl_comm *c)
 {
     struct hcl_helper *h;
@@ -99,15 +136,15 @@ static HcclResult unfold_error(const hcl_comm *c, aclError rc,
 }
 
 static HcclResult push_helper(const hcl_comm *c, a350_stream *s,
-                              uint64_t block, size_t name, size_t head,
-                              const char *what)
+                              a350_stream_mark *mark, uint64_t block,
+                              size_t name, size_t head, const char *what)
 {
     a350_sqe sqe;
 
     a350_sqe_aicpu(&sqe, 0, A350_KERNEL_TYPE_AICPU, 1,
                    block + offsetof(helper_block, so), block + name,
                    block + head + offsetof(step, arg), 60);
-    return unfold_error(c, a350_stream_push(s, &sqe, 1, what, NULL), what);
+    return unfold_error(c, a350_stream_push(s, &sqe, 1, what, mark), what);
 }
 
 static HcclResult launch_user(const hcl_comm *c, const hcl_launch *l,
@@ -145,6 +182,7 @@ static HcclResult launch_locked(hcl_comm *c, const hcl_launch *l)
 {
     static const char call[] = "HcclAicpuKernelLaunch";
     hcl_thread *t = hcl_thread_get(l->thread), *host;
+    struct hcl_unfold *u = NULL;
     aclrtFuncHandle function;
     a350_stream *unfold;
     ThreadHandle handle;
@@ -176,6 +214,9 @@ static HcclResult launch_locked(hcl_comm *c, const hcl_launch *l)
     if (rc == HCCL_SUCCESS) {
         rc = helper_get(c, t, host, &block);
     }
+    if (rc == HCCL_SUCCESS && !(u = unfold_get(c, l->unfold))) {
+        rc = hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
+    }
     pthread_mutex_unlock(&c->lock);
     if (rc == HCCL_SUCCESS && unfold != host->s &&
         a350_stream_on_error(unfold, hcl_unfold_failed,
@@ -187,14 +228,15 @@ static HcclResult launch_locked(hcl_comm *c, const hcl_launch *l)
                                              t->notify.num - 1);
     }
     if (rc == HCCL_SUCCESS) {
-        rc = push_helper(c, unfold, block, offsetof(helper_block, wait_name),
+        rc = push_helper(c, unfold, &u->mark, block,
+                         offsetof(helper_block, wait_name),
                          offsetof(helper_block, wait), "start of an operator");
     }
     if (rc == HCCL_SUCCESS) {
         rc = launch_user(c, l, function, t);
     }
     if (rc == HCCL_SUCCESS) {
-        rc = push_helper(c, unfold, block,
+        rc = push_helper(c, unfold, &u->mark, block,
                          offsetof(helper_block, record_name),
                          offsetof(helper_block, record), "end of an operator");
     }

@@ -274,6 +274,7 @@ void hcl_comm_leave_streams(hcl_comm *c)
     pthread_mutex_lock(&life);
     each_stream(c, end_one, ACL_ERROR_RT_TS_ERROR, text);
     pthread_mutex_unlock(&life);
+    hcl_unfolds_end(c, ACL_ERROR_RT_TS_ERROR, text);
 }
 
 /* The first error stays the communicator's. Under the lock. */

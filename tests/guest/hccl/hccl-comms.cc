@@ -374,6 +374,11 @@ HcclResult LaunchP2p(const Node &n, const CtrlParam &p, aclrtStream unfold,
     return HcclAicpuKernelLaunch(n.comm, &op, &info, n.thread, n.stream, &cfg);
 }
 
+void Slow(void *)
+{
+    usleep(300000);
+}
+
 void Launch(const Rank &me)
 {
     static const char so[] = "libctrl_kernel.so";
@@ -457,7 +462,15 @@ void Launch(const Rank &me)
        Who(me, "and takes no other operator"), std::to_string(launched));
     aclrtDestroyStream(strict);
     Meet(me);
+    /* What is queued when the communicator ends does not run afterwards. */
+    p.num = 0;
+    SAMPLE_CHECK(aclrtLaunchHostFunc(unfold, Slow, nullptr));
+    SAMPLE_CHECK(LaunchP2p(n, p, unfold, so, "CtrlP2pKernel"));
     n.Close();
+    failed = aclrtSynchronizeStream(unfold);
+    Ok(failed == 507001 && Says("", { "destroyed", "queued" }),
+       Who(me, "the unfold stream says that its operator was not done"),
+       std::to_string(failed));
     aclrtDestroyStream(unfold);
 }
 
