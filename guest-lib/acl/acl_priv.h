@@ -93,6 +93,8 @@ typedef struct acl_dev {
     uint32_t set_count;          /* aclrtSetDevice less aclrtResetDevice */
     uint32_t opens;              /* primary context + explicit contexts */
     a350_card *card;             /* NULL while not open */
+    a350_identify_rsp identity;  /* once it was open: never changes then */
+    atomic_bool identified;
     uint32_t generation;         /* of opens; for what is cached per device */
     acl_ctx *primary;
     acl_ctx *contexts;           /* all live ones, linked by next */
@@ -108,6 +110,9 @@ int dev_card_number(int32_t id);
 acl_dev *dev_get(int32_t id);    /* NULL: bad id */
 aclError dev_open(const char *func, acl_dev *d);
 void dev_close(acl_dev *d);
+/* Opens the card only the first time: that resets it, and takes its time. */
+aclError dev_identity(const char *func, int64_t id,
+                      const a350_identify_rsp **identity);
 /* User device that owns @card; NULL if none. */
 acl_dev *dev_of_card(const a350_card *card);
 acl_dev *dev_of_addr(uint64_t addr);

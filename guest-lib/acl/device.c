@@ -164,6 +164,10 @@ static aclError dev_setup(const char *func, acl_dev *d)
         return acl_code_of(rc);
     }
     d->generation++;
+    if (!atomic_load(&d->identified)) {
+        d->identity = *a350_card_id(d->card);
+        atomic_store(&d->identified, true);
+    }
     snprintf(soc_name, sizeof(soc_name), "%s", a350_card_id(d->card)->soc_name);
     return ACL_SUCCESS;
 }
@@ -198,6 +202,26 @@ void dev_close(acl_dev *d)
         memset(d->peers, 0, sizeof(d->peers));
     }
     pthread_mutex_unlock(&d->lock);
+}
+
+aclError dev_identity(const char *func, int64_t id,
+                      const a350_identify_rsp **identity)
+{
+    acl_dev *d = id < 0 || id > INT32_MAX ? NULL : dev_get((int32_t)id);
+    aclError rc;
+
+    if (!d) {
+        return dev_bad_id(func, id);
+    }
+    if (!atomic_load(&d->identified)) {
+        rc = dev_open(func, d);
+        if (rc != ACL_SUCCESS) {
+            return rc;
+        }
+        dev_close(d);
+    }
+    *identity = &d->identity;
+    return ACL_SUCCESS;
 }
 
 /* ---- reset hooks ---- */

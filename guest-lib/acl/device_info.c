@@ -24,10 +24,9 @@ static aclError with_card(const char *func, int64_t id, acl_dev **out)
 /* ---- attributes ---- */
 
 /* Constants are those of the Ascend950PR_958b's platform file. */
-static bool attr_value(acl_dev *d, aclrtDevAttr attr, int64_t *v)
+static bool attr_value(int32_t device, const a350_identify_rsp *id,
+                       aclrtDevAttr attr, int64_t *v)
 {
-    const a350_identify_rsp *id = a350_card_id(d->card);
-
     switch (attr) {
     case ACL_DEV_ATTR_AICPU_CORE_NUM:
         *v = id->aicpu_cores;
@@ -44,7 +43,7 @@ static bool attr_value(acl_dev *d, aclrtDevAttr attr, int64_t *v)
         *v = 112 << 20;
         break;
     case ACL_DEV_ATTR_PHY_CHIP_ID:
-        *v = dev_card_number(d->id);
+        *v = dev_card_number(device);
         break;
     case ACL_DEV_ATTR_SMP_ID:
     case ACL_DEV_ATTR_SUPER_POD_DEVICE_ID:
@@ -77,15 +76,15 @@ static bool attr_value(acl_dev *d, aclrtDevAttr attr, int64_t *v)
 ACL_EXPORT aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr,
                                        int64_t *value)
 {
-    acl_dev *d = NULL;
+    const a350_identify_rsp *id = NULL;
     aclError rc;
 
     CHECK_PTR(value);
-    rc = with_card(__func__, deviceId, &d);
+    rc = dev_identity(__func__, deviceId, &id);
     if (rc) {
         return rc;
     }
-    if (!attr_value(d, attr, value)) {
+    if (!attr_value((int32_t)deviceId, id, attr, value)) {
         bool simt = attr >= ACL_DEV_ATTR_WARP_SIZE &&
                     attr <= ACL_DEV_ATTR_MAX_BLOCK_DIM_Z;
 
@@ -95,7 +94,6 @@ ACL_EXPORT aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr,
                   : FAIL(ACL_ERROR_RT_PARAM_INVALID, "attribute %d is unknown",
                          (int)attr);
     }
-    dev_close(d);
     return rc;
 }
 
@@ -137,16 +135,15 @@ ACL_EXPORT aclError aclrtQueryDeviceStatus(int32_t deviceId,
 
 ACL_EXPORT aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid)
 {
-    acl_dev *d = NULL;
+    const a350_identify_rsp *id = NULL;
     aclError rc;
 
     CHECK_PTR(uuid);
-    rc = with_card(__func__, deviceId, &d);
+    rc = dev_identity(__func__, deviceId, &id);
     if (rc) {
         return rc;
     }
-    memcpy(uuid->bytes, a350_card_id(d->card)->uuid, sizeof(uuid->bytes));
-    dev_close(d);
+    memcpy(uuid->bytes, id->uuid, sizeof(uuid->bytes));
     return ACL_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <time.h>
 #include "t.h"
 
 #define GUARD   64
@@ -325,6 +326,28 @@ static void two_cards(void)
     free(host);
 }
 
+/*
+ * What a device is can be asked without setting it. Opening a card resets it,
+ * which takes some half a second: only the first question does.
+ */
+static void identity(void)
+{
+    int64_t hbm = 0, again = 0;
+    struct timespec from, to;
+    aclrtUuid u;
+    int i;
+
+    OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE, &hbm));
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (i = 0; i < 300; i++) {
+        OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE, &again));
+        OK(aclrtDeviceGetUuid(0, &u));
+    }
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    CHECK(hbm > 0 && again == hbm);
+    CHECK(to.tv_sec - from.tv_sec < 60);
+}
+
 int main(void)
 {
     const char *soc = aclrtGetSocName();
@@ -341,6 +364,7 @@ int main(void)
     CODE(aclrtSetDevice((int32_t)n), 107001);
     CODE(aclrtSetDevice(-1), 107001);
     CODE(aclrtResetDevice(0), 507007);
+    identity();
     OK(aclrtSetDevice(0));
     OK(aclrtGetDevice(&id));
     CHECK(id == 0);
