@@ -358,8 +358,8 @@ void hcl_channel_free(hcl_channel *ch)
     if (ch->jetty.card) {
         a350_jetty_free(&ch->jetty);
     }
-    if (ch->notify_first != A350_ID_NONE) {
-        a350_segment_unregister(ch->card, ch->notify_token);
+    if (ch->notify_first != A350_ID_NONE &&
+        hcl_segment_end(ch->card, ch->notify_token)) {
         for (i = 0; i <= ch->notify_num; i++) {
             a350_notify_free(ch->card, ch->notify_first + i);
         }

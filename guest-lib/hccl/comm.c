@@ -205,14 +205,11 @@ static void comm_free(hcl_comm *c)
         a350_hbm_free((uintptr_t)m->mem.addr);
         free(m);
     }
-    if (c->buffer_mem) {
-        hcl_mem_release(c->card, c->buffer_mem);
-    }
-    if (c->buffer) {
+    if ((!c->buffer_mem || hcl_mem_release(c->card, c->buffer_mem)) &&
+        c->buffer) {
         a350_hbm_free(c->buffer);
     }
-    if (c->drain_const) {
-        a350_segment_unregister(c->card, c->drain_token);
+    if (c->drain_const && hcl_segment_end(c->card, c->drain_token)) {
         a350_hbm_free(c->drain_const);
     }
     hcl_box_free(c->box);

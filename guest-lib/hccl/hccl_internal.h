@@ -529,7 +529,12 @@ hcl_channel *hcl_channel_find(hcl_comm *c, ChannelHandle handle);
 
 HcclResult hcl_mem_register(a350_card *card, const char *call, const char *tag,
                             const CommMem *mem, hcl_mem **out);
-void hcl_mem_release(a350_card *card, hcl_mem *m);
+/*
+ * Takes a segment from the peers; waits for a transfer that uses it. False: it
+ * still does after some seconds, and the memory must not be used again.
+ */
+bool hcl_segment_end(a350_card *card, uint32_t token_id);
+bool hcl_mem_release(a350_card *card, hcl_mem *m);
 void hcl_symwin_fill(hcl_comm *c, hcl_channel *ch);
 void hcl_symwin_free_all(hcl_comm *c);
 void hcl_ctx_free_all(hcl_comm *c);

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "hccl_internal.h"
 
 /* ---- registration ---- */
 
 #define PAGE 4096ull
+#define SEGMENT_BUSY_NS (5ull * 1000000000ull)
 
 /* Host memory must be visible to the card: what is not pinned yet, is now. */
 static HcclResult pin(hcl_mem *m)
@@ -96,15 +98,34 @@ HcclResult hcl_mem_register(a350_card *card, const char *call, const char *tag,
     return HCCL_SUCCESS;
 }
 
-void hcl_mem_release(a350_card *card, hcl_mem *m)
+bool hcl_segment_end(a350_card *card, uint32_t token_id)
 {
+    uint64_t deadline = hcl_now_ns() + SEGMENT_BUSY_NS;
+    int rc;
+
+    while ((rc = a350_segment_unregister(card, token_id)) == -EBUSY &&
+           hcl_now_ns() < deadline) {
+        usleep(1000);
+    }
+    if (rc) {
+        hcl_log(2, "a segment and its memory stay until the device is reset: "
+                "%s", a350_card_text());
+    }
+    return rc != -EBUSY;
+}
+
+bool hcl_mem_release(a350_card *card, hcl_mem *m)
+{
+    bool ended;
+
     hcl_handle_drop(m->handle);
-    a350_segment_unregister(card, m->token_id);
-    if (m->mapped) {
+    ended = hcl_segment_end(card, m->token_id);
+    if (m->mapped && ended) {
         a350_dma_unmap((void *)(uintptr_t)m->base,
                        (m->length + PAGE - 1) & ~(PAGE - 1));
     }
     free(m);
+    return ended;
 }
 
 static HcclResult check_reg(hcl_comm *c, const char *call, const char *tag,

@@ -43,6 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static a350_card cards[MOCK_CARDS];
 static __thread int32_t current = -1;
 static __thread char card_text[256], error_text[2048], error_code[16];
+int mock_segments_busy;
 int mock_live, mock_sets[MOCK_CARDS], mock_notifies = 1 << 20;
 
 static a350_card *card_at(int i)
@@ -377,8 +378,17 @@ int a350_segment_register(a350_card *card, uint64_t base, uint64_t length,
 
 int a350_segment_unregister(a350_card *card, uint32_t token_id)
 {
+    bool busy;
+
     (void)card;
     (void)token_id;
+    pthread_mutex_lock(&lock);
+    busy = mock_segments_busy > 0;
+    mock_segments_busy -= busy;
+    pthread_mutex_unlock(&lock);
+    if (busy) {
+        return -EBUSY;
+    }
     give(1);
     return 0;
 }

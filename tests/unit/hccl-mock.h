@@ -11,6 +11,8 @@
 extern int mock_live;
 /* aclrtSetDevice less aclrtResetDevice. */
 extern int mock_sets[MOCK_CARDS];
+/* So many more attempts to end a segment find it in use. */
+extern int mock_segments_busy;
 /* Notifies that are left. */
 extern int mock_notifies;
 
