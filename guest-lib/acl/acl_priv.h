@@ -292,6 +292,8 @@ int dev_mem_free(uint64_t addr);
 bool vmm_reserved(uint64_t addr);
 /* False: it does, and memory is not mapped for all of [addr, addr + size). */
 bool vmm_usable(uint64_t addr, uint64_t size);
+/* Is all of it mapped memory that aclrtMemSetAccess has opened to @device? */
+bool vmm_granted(uint64_t addr, uint64_t size, int32_t device);
 void vmm_device_gone(const acl_dev *d);
 
 /* ---- graphs (graph.c) ---- */

@@ -26,6 +26,7 @@ typedef struct place {
     side side;
     acl_dev *dev;                /* SIDE_DEV: its device */
     ipc_mem ipc;                 /* SIDE_IPC */
+    uint64_t addr, size;
 } place;
 
 static bool is_device(const place *p)
@@ -75,6 +76,8 @@ static side side_of(const char *func, const char *name, const void *p,
     acl_dev *d;
 
     at->dev = NULL;
+    at->addr = addr;
+    at->size = n;
     if (a350_addr_is_host(addr)) {
         return at->side = SIDE_HOST;
     }
@@ -139,12 +142,14 @@ static aclError peers_ok(const char *func, const acl_dev *runner,
         return rc;
     }
     if (!x || !y || x == y || dev_peer_enabled(x, y->id) ||
-        dev_peer_enabled(y, x->id)) {
+        dev_peer_enabled(y, x->id) ||
+        vmm_granted(a->addr, a->size, y->id) ||
+        vmm_granted(b->addr, b->size, x->id)) {
         return ACL_SUCCESS;
     }
     return acl_fail(func, ACL_ERROR_RT_DRV_INTERNAL_ERROR, "devices %d and %d "
-                    "are not peers: call aclrtDeviceEnablePeerAccess first",
-                    x->id, y->id);
+                    "are not peers: call aclrtDeviceEnablePeerAccess first, or "
+                    "aclrtMemSetAccess for mapped memory", x->id, y->id);
 }
 
 static aclError check_args(const char *func, const void *dst, size_t max,

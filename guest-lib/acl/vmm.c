@@ -22,6 +22,7 @@ typedef struct phys {
     size_t size;
     aclrtPhysicalMemProp prop;
     uint64_t va;                 /* where it is mapped, 0: nowhere */
+    uint64_t granted[MAX_DEVICES / 64]; /* to other devices, while mapped */
     struct phys *next;           /* in the same range */
 } phys;
 
@@ -55,8 +56,19 @@ static phys *mapped_at(const range *r, uint64_t va)
     return h;
 }
 
-/* Is all of [va, va + size) mapped? One behind the other will do. */
-static bool all_mapped(uint64_t va, uint64_t size)
+#define ANY (-1)
+
+static bool open_to(const range *r, const phys *h, int32_t device)
+{
+    return device == ANY || device == r->dev->id ||
+           (h->granted[device / 64] >> (device % 64) & 1);
+}
+
+/*
+ * Is all of [va, va + size) mapped, and open to the device? One behind the
+ * other will do.
+ */
+static bool all_mapped(uint64_t va, uint64_t size, int32_t device)
 {
     const range *r = range_at(va);
     const phys *h;
@@ -65,6 +77,9 @@ static bool all_mapped(uint64_t va, uint64_t size)
         uint64_t have;
 
         h = mapped_at(r, va);
+        if (h && !open_to(r, h, device)) {
+            return false;
+        }
         have = h ? h->size - (va - h->va) : 0;
         if (have >= size) {
             return h != NULL;
@@ -224,7 +239,19 @@ bool vmm_usable(uint64_t addr, uint64_t size)
 
     if (atomic_load(&num_ranges)) {
         pthread_mutex_lock(&lock);
-        ok = !range_at(addr) || all_mapped(addr, size);
+        ok = !range_at(addr) || all_mapped(addr, size, ANY);
+        pthread_mutex_unlock(&lock);
+    }
+    return ok;
+}
+
+bool vmm_granted(uint64_t addr, uint64_t size, int32_t device)
+{
+    bool ok = false;
+
+    if (atomic_load(&num_ranges)) {
+        pthread_mutex_lock(&lock);
+        ok = all_mapped(addr, size ? size : 1, device);
         pthread_mutex_unlock(&lock);
     }
     return ok;
@@ -391,6 +418,7 @@ static aclError map(const char *func, void *va, size_t size, size_t offset,
                       h->prop.location.id);
     } else {
         h->va = at;
+        memset(h->granted, 0, sizeof(h->granted));
         h->next = r->maps;
         r->maps = h;
         rc = ACL_SUCCESS;
@@ -461,6 +489,19 @@ static aclError check_access(const char *func, const aclrtMemAccessDesc *d)
            ? ACL_SUCCESS : dev_bad_id(func, d->location.id);
 }
 
+/* To all that is mapped in [va, va + size), which is all of it. */
+static void grant(uint64_t va, uint64_t size, int32_t device)
+{
+    const range *r = range_at(va);
+    phys *h;
+
+    for (h = r->maps; h; h = h->next) {
+        if (h->va < va + size && h->va + h->size > va) {
+            h->granted[device / 64] |= 1ull << (device % 64);
+        }
+    }
+}
+
 ACL_EXPORT aclError aclrtMemSetAccess(void *virPtr, size_t size,
                                       aclrtMemAccessDesc *desc, size_t count)
 {
@@ -477,8 +518,11 @@ ACL_EXPORT aclError aclrtMemSetAccess(void *virPtr, size_t size,
         rc = check_access(__func__, &desc[i]);
     }
     pthread_mutex_lock(&lock);
-    if (rc == ACL_SUCCESS && !all_mapped((uintptr_t)virPtr, size)) {
+    if (rc == ACL_SUCCESS && !all_mapped((uintptr_t)virPtr, size, ANY)) {
         rc = not_mapped(__func__, virPtr, size);
+    }
+    for (i = 0; i < count && rc == ACL_SUCCESS; i++) {
+        grant((uintptr_t)virPtr, size, (int32_t)desc[i].location.id);
     }
     pthread_mutex_unlock(&lock);
     return rc;
@@ -492,9 +536,18 @@ ACL_EXPORT aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location,
     CHECK_PTR(virPtr);
     CHECK_PTR(location);
     CHECK_PTR(flag);
+    if (location->type != ACL_MEM_LOCATION_TYPE_DEVICE) {
+        return FAIL(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "location type %d: only "
+                    "1 (device)", (int)location->type);
+    }
+    if (!dev_get((int32_t)location->id)) {
+        return dev_bad_id(__func__, location->id);
+    }
     pthread_mutex_lock(&lock);
-    if (all_mapped((uintptr_t)virPtr, 1)) {
-        *flag = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+    if (all_mapped((uintptr_t)virPtr, 1, ANY)) {
+        *flag = all_mapped((uintptr_t)virPtr, 1, (int32_t)location->id)
+                ? ACL_RT_MEM_ACCESS_FLAGS_READWRITE
+                : ACL_RT_MEM_ACCESS_FLAGS_NONE;
     } else {
         rc = not_mapped(__func__, virPtr, 1);
     }

@@ -296,6 +296,52 @@ static void ranges_end(void)
     CODE(aclrtFreePhysical(h), 107017);
 }
 
+/* Mapped memory of device 0 that is opened to device 1, and to no other way. */
+static void granted(void *b)
+{
+    const size_t seg = 2 << 20;
+    aclrtMemAccessDesc desc = {
+        .flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE,
+        .location = { 1, ACL_MEM_LOCATION_TYPE_DEVICE },
+    };
+    aclrtMemLocation own = { 0, ACL_MEM_LOCATION_TYPE_DEVICE };
+    aclrtDrvMemHandle h[2];
+    uint64_t flag = 7;
+    char *va;
+    int i;
+
+    OK(aclrtSetDevice(0));
+    OK(aclrtReserveMemAddress((void **)&va, 2 * seg, 0, NULL, 0));
+    for (i = 0; i < 2; i++) {
+        OK(aclrtMallocPhysical(&h[i], seg, &huge_pages, 0));
+        OK(aclrtMapMem(va + i * seg, seg, 0, h[i], 0));
+    }
+    OK(aclrtMemGetAccess(va, &own, &flag));
+    CHECK(flag == ACL_RT_MEM_ACCESS_FLAGS_READWRITE);
+    OK(aclrtMemGetAccess(va, &desc.location, &flag));
+    CHECK(flag == ACL_RT_MEM_ACCESS_FLAGS_NONE);
+    CODE(aclrtMemcpy(b, 4096, va, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE), 507899);
+    OK(aclrtMemSetAccess(va, seg, &desc, 1));
+    OK(aclrtMemGetAccess(va, &desc.location, &flag));
+    CHECK(flag == ACL_RT_MEM_ACCESS_FLAGS_READWRITE);
+    OK(aclrtMemcpy(b, 4096, va, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE));
+    OK(aclrtMemcpy(va + seg - 4096, 4096, b, 4096,
+                   ACL_MEMCPY_DEVICE_TO_DEVICE));
+    CODE(aclrtMemcpy(b, 8192, va + seg - 4096, 8192,
+                     ACL_MEMCPY_DEVICE_TO_DEVICE), 507899);
+    OK(aclrtUnmapMem(va));
+    OK(aclrtMapMem(va, seg, 0, h[0], 0));
+    CODE(aclrtMemcpy(b, 4096, va, 4096, ACL_MEMCPY_DEVICE_TO_DEVICE), 507899);
+    for (i = 0; i < 2; i++) {
+        OK(aclrtUnmapMem(va + i * seg));
+        OK(aclrtFreePhysical(h[i]));
+    }
+    OK(aclrtReleaseMemAddress(va));
+    OK(aclrtResetDevice(0));
+    OK(aclrtSetDevice(1));
+    OK(aclrtResetDevice(1));
+}
+
 static void two_cards(void)
 {
     uint8_t *a, *b, *host = malloc(1 << 20);
@@ -309,6 +355,7 @@ static void two_cards(void)
     t_fill(host, 1 << 20, 3);
     OK(aclrtMemcpy(a, 1 << 20, host, 1 << 20, ACL_MEMCPY_HOST_TO_DEVICE));
     CHECK(aclrtMemcpy(b, 1 << 20, a, 1 << 20, ACL_MEMCPY_DEVICE_TO_DEVICE) != 0);
+    granted(b);
     OK(aclrtDeviceEnablePeerAccess(0, 0));
     OK(aclrtDevicePeerAccessStatus(1, 0, &st));
     CHECK(st == 1);
