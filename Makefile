@@ -204,11 +204,13 @@ check-asan: qtests firmware $(QTEST_FILES) $(ASAN_BUILD)/.configured ## qtests u
 	    $(S)/tests/run --build=$(B) --qemu=$(ASAN_BUILD) --patience=10 \
 	    $(RUN_ARGS) qtest $(QTESTS)
 
+# GLib's own allocator hands memory from thread to thread out of TSan's sight.
 .PHONY: check-tsan
 check-tsan: ## threaded unit tests under TSan
 ifeq ($(SANITIZE),thread)
 check-tsan: $(TSAN_TESTS)
 	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+	 G_SLICE=always-malloc \
 	    $(S)/tests/run --build=$(B) --patience=10 $(RUN_ARGS) \
 	    unit $(TSAN_TESTS)
 else
@@ -217,8 +219,7 @@ endif
 
 # QEMU in a third directory; the test programs are those of the first. Left out
 # is what races on purpose: lots drawn blindly, kernels that share memory, memory
-# that is sent while it changes. GLib's own allocator hands memory from thread to
-# thread out of TSan's sight. Address space randomisation of new kernels puts
+# that is sent while it changes. Address space randomisation of new kernels puts
 # things where TSan wants its shadow.
 TSAN_BUILD := $(B)/qemu-tsan
 TSAN_QTESTS := $(filter-out $(foreach t,fuzz aicpu migrate, \
