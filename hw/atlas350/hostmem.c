@@ -146,7 +146,8 @@ static void hm_synchronize(A350HostMem *hm)
 
     /* Pairs with hm_enter: epoch first, then the count. */
     smp_mb();
-    while (qatomic_read(&hm->users[old])) {
+    /* What they have written is there for whoever is told that they left. */
+    while (qatomic_load_acquire(&hm->users[old])) {
         g_thread_yield();
     }
 }
