@@ -394,6 +394,18 @@ void t_push_ring(TQueue *q, const a350_sqe *s)
     t_ring(q);
 }
 
+void t_fill_cq(TQueue *q)
+{
+    a350_sqe s;
+    int i;
+
+    a350_sqe_nop(&s, 0);
+    s.w[0] |= A350_SQE_WR_CQE;
+    for (i = 0; i < 64; i++) {
+        t_push(q, &s);
+    }
+}
+
 uint32_t t_head(TQueue *q)
 {
     return t_rd32(q->c, page(q, A350_SQ_HEAD));

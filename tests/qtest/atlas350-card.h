@@ -114,6 +114,8 @@ void t_push(TQueue *q, const a350_sqe *s);
 void t_push_ext(TQueue *q, const void *slots, unsigned n);
 void t_ring(TQueue *q);
 void t_push_ring(TQueue *q, const a350_sqe *s);
+/* Appends entries with 64 CQEs, as many as the queue's CQ takes. */
+void t_fill_cq(TQueue *q);
 uint32_t t_head(TQueue *q);
 bool t_enabled(TQueue *q);
 /* Waits (host time) until the head is at the tail; false: stopped or late. */

@@ -81,25 +81,12 @@ static void test_phase_and_full(void)
     t_stop(m);
 }
 
-/* 64 CQEs, as many as the CQ takes. */
-static void fill_cq(TQueue *q)
-{
-    a350_sqe s;
-    uint32_t i;
-
-    a350_sqe_nop(&s, 0);
-    s.w[0] |= A350_SQE_WR_CQE;
-    for (i = 0; i < 64; i++) {
-        t_push(q, &s);
-    }
-}
-
 /* A CQ that is full, and an error behind that finds no room. */
 static void fill_then_fail(TQueue *q)
 {
     a350_sqe s;
 
-    fill_cq(q);
+    t_fill_cq(q);
     a350_sqe_init(&s, A350_SQE_INVALID, 99, 254);
     t_push_ring(q, &s);
     g_assert_true(t_wait_stop(q));
@@ -162,7 +149,7 @@ static void test_callback_when_full(void)
     a350_cqe e;
     uint32_t i;
 
-    fill_cq(&q);
+    t_fill_cq(&q);
     a350_sqe_init(&s, A350_SQE_PLACE_HOLDER, 77, 255);
     s.w[3] |= A350_PH_HOST_CALLBACK;
     s.w[6] = 33;
@@ -725,7 +712,7 @@ static void test_waits_standing(void)
         a350_sqe_init(&s, A350_SQE_COND, 20 + i, 254);
         t_push_ring(q[i], &s);
     }
-    fill_cq(&full);
+    t_fill_cq(&full);
     a350_sqe_nop(&s, 30);
     s.w[0] |= A350_SQE_WR_CQE;
     t_push_ring(&full, &s);
@@ -845,7 +832,7 @@ static void test_stall_cq_full(void)
     a350_sqe_notify_wait(&s, 1, 10, 0);
     t_push_ring(&a, &s);
     g_assert_true(t_stays(&a, 0));
-    fill_cq(&b);
+    t_fill_cq(&b);
     a350_sqe_nop(&s, 0);
     s.w[0] |= A350_SQE_WR_CQE;
     t_push(&b, &s);

@@ -265,11 +265,7 @@ static void test_bad_length(void)
     a350_cqe e;
     int i;
 
-    a350_sqe_nop(&s, 0);
-    s.w[0] |= A350_SQE_WR_CQE;
-    for (i = 0; i < 64; i++) {
-        t_push(&q, &s);
-    }
+    t_fill_cq(&q);
     a350_sqe_nop(&s, 77);
     s.w[3] |= 7u << A350_SQE_LEN_SHIFT;
     for (i = 0; i < 8; i++) {
@@ -302,11 +298,7 @@ static void test_callback(void)
     a350_cqe e;
     int i;
 
-    a350_sqe_nop(&s, 0);
-    s.w[0] |= A350_SQE_WR_CQE;
-    for (i = 0; i < 64; i++) {
-        t_push(&q, &s);
-    }
+    t_fill_cq(&q);
     a350_sqe_init(&s, A350_SQE_PLACE_HOLDER, 77, A350_CREDIT_NEVER);
     s.w[3] |= A350_PH_HOST_CALLBACK;
     s.w[6] = 33;
