@@ -393,11 +393,7 @@ static HcclResult meet(const table *t, uint32_t rank, const hcl_settings *set,
         if (rc == HCCL_SUCCESS) {
             rc = hcl_root_open_as(t->nonce);
         }
-        memcpy(w.ip, self->ip, HCL_IP_LEN);
-        w.ports[0] = (hcl_ports){ (uint16_t)self->port,
-                                  (uint16_t)self->port };
-        w.ranges = 1;
-        w.listens = true;
+        w = hcl_where_of(self->ip, self->port);
     }
     return rc == HCCL_SUCCESS ? hcl_root_join(&w, t->nonce, set, self, all,
                                               hcl_connect_deadline()) : rc;

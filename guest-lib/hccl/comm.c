@@ -651,7 +651,7 @@ HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
                               HcclComm *comm, const char *call)
 {
     root_content r;
-    hcl_where w = { .ranges = 1, .listens = true };
+    hcl_where w;
     hcl_settings set;
     hcl_rank_info self, *table = NULL;
     a350_card *card;
@@ -686,8 +686,7 @@ HcclResult hcl_init_root_info(uint32_t n_ranks, const HcclRootInfo *info,
     if (!box) {
         return hcl_fail(HCCL_E_MEMORY, "EI0007", "out of host memory");
     }
-    memcpy(w.ip, r.ip, sizeof(w.ip));
-    w.ports[0] = (hcl_ports){ (uint16_t)r.port, (uint16_t)r.port };
+    w = hcl_where_of(r.ip, r.port);
     rc = hcl_root_join(&w, r.nonce, &set, &self, &table,
                        hcl_connect_deadline());
     if (rc != HCCL_SUCCESS) {

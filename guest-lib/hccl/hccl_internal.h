@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #pragma GCC visibility push(default)
@@ -235,6 +236,16 @@ typedef struct hcl_where {
     unsigned ranges;
     bool listens;                /* at one port, already: it gave the address */
 } hcl_where;
+
+/* The one port of a process that listens. */
+static inline hcl_where hcl_where_of(const char ip[HCL_IP_LEN], uint32_t port)
+{
+    hcl_where w = { .ports = { { (uint16_t)port, (uint16_t)port } },
+                    .ranges = 1, .listens = true };
+
+    memcpy(w.ip, ip, HCL_IP_LEN);
+    return w;
+}
 
 /* Where this process is reached; starts the server at the first call. */
 HcclResult hcl_server_start(char ip[HCL_IP_LEN], uint32_t *port);
